@@ -106,6 +106,29 @@ typedef struct rlo_exchange_link {
   /** Sets whether the transfer of a slot is done, and makes progress with all.
    *  Not called again for a transfer that is done. */
   rlo_status (*test)(void *payload, int32_t slot, bool *out_is_done);
+  /**
+   * Optional, all three or none: spares a copy between ranks that can read each
+   * other's memory.
+   *
+   * `share` provides memory for messages that this rank sends, which belongs to
+   * the link and lives as long; exchanges of one link may get the same. Called
+   * by rlo_exchange_create on all ranks, so that it may wait for them, and
+   * fails on all of them or on none.
+   * @param bytes       0: this rank needs none.
+   * @param out_memory  aligned to 64 bytes; NULL: there is none, and messages
+   *                    are in the exchange's own.
+   */
+  rlo_status (*share)(void *payload, int64_t bytes, void **out_memory);
+  /**
+   * Called once for a receive that is done and whose sender may have shared
+   * memory, then `close` when the message was read: until then it stays, and a
+   * send from shared memory is not done.
+   * @param out_data  comes as the `data` of start_receive. May be set to where
+   *                  the sender has the message; what is in `data` then is of
+   *                  no use.
+   */
+  rlo_status (*open)(void *payload, int32_t slot, const void **out_data);
+  rlo_status (*close)(void *payload, int32_t slot);
 } rlo_exchange_link;
 
 #define RLO_EXCHANGE_LINK_INIT \

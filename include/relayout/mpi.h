@@ -69,7 +69,8 @@ rlo_mpi_link_create(MPI_Comm comm,
                     const rlo_mpi_link_options *options,
                     rlo_mpi_link **out_link);
 
-/** Frees a link, which no exchange uses any more. Collective, and before
+/** Frees a link, which no exchange uses any more, and the memory that its
+ *  exchanges shared. Collective, and before
  *  MPI_Finalize. NULL is legal. */
 RLO_API void rlo_mpi_link_release(rlo_mpi_link *link);
 

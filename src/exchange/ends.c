@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exchange/ends.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/checked.h"
+#include "exchange/transfer.h"
 #include "runtime/cl_error.h"
 
 /* ------------------------------------------------------------------ pieces */
@@ -181,48 +181,8 @@ static void leave_sender(rlo_exchange *x, const rlo__message *m) {
   }
 }
 
-/* -------------------------------------------------------------------- link */
-
-/* Starts a transfer, if all before it are started. */
-static rlo_status start(rlo_exchange *x, int32_t direction, rlo__end *e) {
-  const rlo__message *m = e->message;
-  if (m->turn != x->turns[direction]) {
-    return RLO_OK;
-  }
-  int32_t slot = (int32_t)slot_of(x, direction, e);
-  if (direction == RLO__SENDS) {
-    RLO_TRY(RLO__CALLBACK(
-        x->link.start_send(
-            x->link.payload, slot, m->rank, e->data, m->piece.bytes),
-        "the link, to rank %" PRId32,
-        m->rank));
-  } else {
-    RLO_TRY(RLO__CALLBACK(x->link.start_receive(x->link.payload,
-                                                x->num_slots + slot,
-                                                m->rank,
-                                                e->data,
-                                                m->piece.bytes),
-                          "the link, from rank %" PRId32,
-                          m->rank));
-  }
-  ++x->turns[direction];
-  e->phase = RLO__PHASE_MOVING;
-  x->has_moved = true;
-  return RLO_OK;
-}
-
-static rlo_status test(rlo_exchange *x,
-                       int32_t direction,
-                       rlo__end *e,
-                       bool *out_is_done) {
-  int32_t slot = (int32_t)slot_of(x, direction, e);
-  *out_is_done = false;
-  return RLO__CALLBACK(
-      x->link.test(x->link.payload,
-                   direction == RLO__SENDS ? slot : x->num_slots + slot,
-                   out_is_done),
-      "the link's test");
-}
+/* -------------------------------------------------------------------- counts
+ */
 
 static void count_sent(rlo_exchange *x, const rlo__message *m) {
   ++x->info.messages_sent;
@@ -316,14 +276,14 @@ static rlo_status step_send(rlo_exchange *x, rlo__end *e) {
       break;
     case RLO__PHASE_READY:
       if (is_link) {
-        return start(x, RLO__SENDS, e);
+        return rlo__transfer_start(x, RLO__SENDS, e);
       }
       if (rlo__exchange_has_failed(x)) {
         leave(x, RLO__SENDS, e);
       }
       break;
     case RLO__PHASE_MOVING:
-      RLO_TRY(test(x, RLO__SENDS, e, &is_done));
+      RLO_TRY(rlo__transfer_test(x, RLO__SENDS, e, &is_done));
       if (is_done) {
         count_sent(x, e->message);
         leave(x, RLO__SENDS, e);
@@ -497,15 +457,16 @@ static rlo_status step_receive(rlo_exchange *x, rlo__end *e) {
       break;
     case RLO__PHASE_READY:
       if (e->message->route == RLO__ROUTE_LINK) {
-        return start(x, RLO__RECEIVES, e);
+        return rlo__transfer_start(x, RLO__RECEIVES, e);
       }
       meet_sender(x, e);
       break;
     case RLO__PHASE_MOVING:
-      RLO_TRY(test(x, RLO__RECEIVES, e, &is_done));
+      RLO_TRY(rlo__transfer_test(x, RLO__RECEIVES, e, &is_done));
       if (is_done) {
         e->phase = RLO__PHASE_ARRIVED;
         x->has_moved = true;
+        return rlo__transfer_open(x, e);
       }
       break;
     case RLO__PHASE_ARRIVED:
@@ -515,7 +476,8 @@ static rlo_status step_receive(rlo_exchange *x, rlo__end *e) {
                                     e->message->piece.addend)) {
         place(x, e);
       }
-      break;
+      return e->phase == RLO__PHASE_LEAVING ? rlo__transfer_close(x, e)
+                                            : RLO_OK;
     case RLO__PHASE_LEAVING:
       if (rlo__ends_is_complete(x, &e->event)) {
         finish_receive(x, e);

@@ -12,6 +12,9 @@
 #include "runtime/context.h"
 #include "shard/redistribution.h"
 
+/* Slots of shared memory begin at lines of the caches. */
+enum { SLOT_ALIGN = 64 };
+
 /* ----------------------------------------------------------------- options */
 
 static rlo_status read_link(const rlo_exchange_link *given,
@@ -25,6 +28,12 @@ static rlo_status read_link(const rlo_exchange_link *given,
                     "the link is of rank %" PRId32 " of %" PRId32,
                     link->rank,
                     link->num_ranks);
+  }
+  if ((link->share == NULL) != (link->open == NULL) ||
+      (link->share == NULL) != (link->close == NULL)) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT,
+        "the link has some of 'share', 'open' and 'close', not all");
   }
   *out_link = *link;
   return RLO_OK;
@@ -380,10 +389,42 @@ static rlo_status allocate_rooms(rlo_exchange *x) {
   return RLO_OK;
 }
 
+static rlo__room *find_host_room(const rlo_exchange *x) {
+  for (int32_t n = 0; n < x->num_rooms; ++n) {
+    if (x->rooms[n].context == NULL) {
+      return &x->rooms[n];
+    }
+  }
+  return NULL;
+}
+
+/* Moves the host's slots of what is sent into memory of the link's, if that
+ * has any. Waits for all ranks. */
+static rlo_status share_memory(rlo_exchange *x) {
+  rlo__room *room = find_host_room(x);
+  const int32_t count = room == NULL ? 0 : room->counts[RLO__SENDS];
+  const int64_t step =
+      room == NULL ? 0 : rlo__ceil_div(room->bytes, SLOT_ALIGN) * SLOT_ALIGN;
+  void *memory = NULL;
+  if (!x->has_link || x->link.share == NULL) {
+    return RLO_OK;
+  }
+  RLO_TRY(RLO__CALLBACK(x->link.share(x->link.payload, count * step, &memory),
+                        "the link's memory"));
+  for (int32_t slot = 0; memory != NULL && slot < count; ++slot) {
+    rlo__free(room->memory[RLO__SENDS][slot]);
+    room->memory[RLO__SENDS][slot] = (char *)memory + slot * step;
+    room->is_shared = true;
+  }
+  return RLO_OK;
+}
+
 static void release_room(rlo__room *room) {
   for (int32_t direction = 0; direction < 2; ++direction) {
     for (int32_t slot = 0; slot < room->counts[direction]; ++slot) {
-      rlo__free(room->memory[direction][slot]);
+      if (direction == RLO__RECEIVES || !room->is_shared) {
+        rlo__free(room->memory[direction][slot]);
+      }
       rlo_buffer_release(room->context, room->buffers[direction][slot]);
     }
   }
@@ -443,6 +484,9 @@ rlo_status rlo_exchange_create(const rlo_exchange_options *options,
     rlo__agreement agreement;
     rlo__agreement_begin(&agreement, &link, status, x == NULL ? 0 : x->hash);
     status = rlo__run_agreement(&agreement);
+  }
+  if (status == RLO_OK) {
+    status = share_memory(x);
   }
   if (status != RLO_OK) {
     rlo_exchange_release(x);

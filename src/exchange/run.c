@@ -252,8 +252,10 @@ static rlo_status step_moves(rlo_exchange *x) {
   for (int64_t k = 0; k < x->num_parties; ++k) {
     step_party(x, &x->parties[k]);
   }
-  RLO_TRY(rlo__ends_step(x, RLO__SENDS));
+  /* What has come is placed while it is in the caches, before more is packed.
+   */
   RLO_TRY(rlo__ends_step(x, RLO__RECEIVES));
+  RLO_TRY(rlo__ends_step(x, RLO__SENDS));
   if (is_moved(x)) {
     begin_drain(x);
   }

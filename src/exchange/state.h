@@ -48,6 +48,8 @@ typedef struct rlo__room {
   /** By direction and slot; owned. */
   void *memory[2][RLO_EXCHANGE_MAX_SLOTS];
   cl_mem buffers[2][RLO_EXCHANGE_MAX_SLOTS];
+  /** memory[RLO__SENDS] is the link's. */
+  bool is_shared;
 } rlo__room;
 
 /** The directions of a message, as numbers of arrays. */
@@ -83,6 +85,8 @@ typedef struct rlo__end {
   bool uses_spare;
   /** RECEIVES: `data` is where the message belongs in the destination. */
   bool is_in_place;
+  /** RECEIVES: the link has to be told when the message was read. */
+  bool is_open;
   /** Counted in scratch_in_use. */
   bool is_counted;
 } rlo__end;

@@ -11,11 +11,48 @@
 /* A sentence with its terminator: what a thread's error record holds. */
 #define MESSAGE_BYTES 512
 
+/* Sizes at least double, so that no link has more. */
+#define MAX_WINDOWS 32
+
+/* Of the messages of a rank. Who sends little gains less than a window costs;
+ * what is much leaves the caches on its way, and the machine may have little of
+ * such memory. */
+#define MIN_WINDOW_BYTES (INT64_C(256) << 10)
+#define MAX_WINDOW_BYTES (INT64_C(4) << 20)
+
+/* Shorter messages are sent, which is as fast. */
+#define MIN_SHARED_MESSAGE_BYTES 8192
+
+/* Messages of a link: the bytes of a message, or a notice of where they are in
+ * a window. */
+enum { DATA_TAG = 0, NOTICE_TAG = 1 };
+
+/* Where a sender has a message. It gets a message of no bytes, with the tag
+ * `slot`, when that was read. */
+typedef struct notice {
+  int32_t slot, window;
+  int64_t offset;
+} notice;
+
 typedef struct transfer {
+  /* Of a send from a window: the end of reading. */
   MPI_Request request;
   /* That are to come; -1 for what is sent. */
   int expected_bytes;
+  /* Of a send from a window: what is sent. */
+  notice notice;
+  /* Of a receive: `notice` has come in place of the message. */
+  bool has_notice;
+  int rank;
+  void *data;
 } transfer;
+
+/* Memory of the ranks of one machine, each of which can read all of it. */
+typedef struct window {
+  MPI_Win win;
+  char *memory;
+  int64_t bytes;
+} window;
 
 struct rlo_mpi_link {
   /* Ours alone, so that all messages may have one tag. */
@@ -26,6 +63,12 @@ struct rlo_mpi_link {
   int32_t *ranks;
   int64_t num_devices;
   transfer transfers[2 * RLO_EXCHANGE_MAX_SLOTS];
+  /* The ranks of this machine, MPI_COMM_NULL before one is asked for memory;
+   * by rank of `comm` the rank there, MPI_UNDEFINED for one elsewhere. */
+  MPI_Comm neighbours;
+  int *neighbour_ranks;
+  window windows[MAX_WINDOWS];
+  int num_windows;
 };
 
 /* ------------------------------------------------------------------ errors */
@@ -82,6 +125,50 @@ static int32_t rank_of(void *payload, int64_t device) {
   return device < 0 || rank >= link->functions.num_ranks ? -1 : (int32_t)rank;
 }
 
+/* The window that has `data`; -1: none, or the rank is on another machine. */
+static int find_window(const rlo_mpi_link *link,
+                       int32_t rank,
+                       const void *data) {
+  const uintptr_t at = (uintptr_t)data;
+  int n = link->num_windows;
+  if (n == 0 || link->neighbour_ranks[rank] == MPI_UNDEFINED) {
+    return -1;
+  }
+  do {
+    --n;
+  } while (n >= 0 && at - (uintptr_t)link->windows[n].memory >=
+                         (uintptr_t)link->windows[n].bytes);
+  return n;
+}
+
+/* Sends where the message is, and waits for the answer. */
+static rlo_status start_notice(
+    rlo_mpi_link *link, int32_t slot, int32_t rank, int n, const void *data) {
+  transfer *t = &link->transfers[slot];
+  MPI_Request sent;
+  t->notice = (notice){slot, n, (const char *)data - link->windows[n].memory};
+  TRY_MPI(MPI_Win_sync, (link->windows[n].win));
+  TRY_MPI(MPI_Irecv,
+          (NULL,
+           0,
+           MPI_BYTE,
+           link->neighbour_ranks[rank],
+           slot,
+           link->neighbours,
+           &t->request));
+  TRY_MPI(MPI_Isend,
+          (&t->notice,
+           (int)sizeof t->notice,
+           MPI_BYTE,
+           rank,
+           NOTICE_TAG,
+           link->comm,
+           &sent));
+  /* The answer says that it is done. */
+  TRY_MPI(MPI_Request_free, (&sent));
+  return RLO_OK;
+}
+
 static rlo_status start_send(void *payload,
                              int32_t slot,
                              int32_t rank,
@@ -90,8 +177,14 @@ static rlo_status start_send(void *payload,
   rlo_mpi_link *link = payload;
   transfer *t = &link->transfers[slot];
   t->expected_bytes = -1;
-  TRY_MPI(MPI_Isend,
-          (data, (int)bytes, MPI_BYTE, rank, 0, link->comm, &t->request));
+  const int n =
+      bytes < MIN_SHARED_MESSAGE_BYTES ? -1 : find_window(link, rank, data);
+  if (n >= 0) {
+    return start_notice(link, slot, rank, n, data);
+  }
+  TRY_MPI(
+      MPI_Isend,
+      (data, (int)bytes, MPI_BYTE, rank, DATA_TAG, link->comm, &t->request));
   return RLO_OK;
 }
 
@@ -100,8 +193,11 @@ static rlo_status start_receive(
   rlo_mpi_link *link = payload;
   transfer *t = &link->transfers[slot];
   t->expected_bytes = (int)bytes;
-  TRY_MPI(MPI_Irecv,
-          (data, (int)bytes, MPI_BYTE, rank, 0, link->comm, &t->request));
+  t->rank = rank;
+  t->data = data;
+  TRY_MPI(
+      MPI_Irecv,
+      (data, (int)bytes, MPI_BYTE, rank, MPI_ANY_TAG, link->comm, &t->request));
   return RLO_OK;
 }
 
@@ -117,15 +213,163 @@ static rlo_status test(void *payload, int32_t slot, bool *out_is_done) {
   }
   int bytes = 0;
   TRY_MPI(MPI_Get_count, (&received, MPI_BYTE, &bytes));
-  const int expected_bytes = t->expected_bytes;
+  t->has_notice = received.MPI_TAG == NOTICE_TAG;
+  const int expected_bytes =
+      t->has_notice ? (int)sizeof t->notice : t->expected_bytes;
   t->expected_bytes = -1;
-  return bytes == expected_bytes
-             ? RLO_OK
-             : RLO_FAIL(RLO_INTERNAL,
-                        "rank %d sent a message of %d bytes where %d are due",
-                        received.MPI_SOURCE,
-                        bytes,
-                        expected_bytes);
+  if (bytes != expected_bytes) {
+    return RLO_FAIL(RLO_INTERNAL,
+                    "rank %d sent a message of %d bytes where %d are due",
+                    received.MPI_SOURCE,
+                    bytes,
+                    expected_bytes);
+  }
+  if (t->has_notice) {
+    memcpy(&t->notice, t->data, sizeof t->notice);
+  }
+  return RLO_OK;
+}
+
+static rlo_status open_message(void *payload,
+                               int32_t slot,
+                               const void **out_data) {
+  rlo_mpi_link *link = payload;
+  const transfer *t = &link->transfers[slot];
+  if (!t->has_notice) {
+    return RLO_OK;
+  }
+  const MPI_Win win = link->windows[t->notice.window].win;
+  MPI_Aint bytes = 0;
+  int unit = 0;
+  char *memory = NULL;
+  TRY_MPI(
+      MPI_Win_shared_query,
+      (win, link->neighbour_ranks[t->rank], &bytes, &unit, (void *)&memory));
+  TRY_MPI(MPI_Win_sync, (win));
+  *out_data = memory + t->notice.offset;
+  return RLO_OK;
+}
+
+static rlo_status close_message(void *payload, int32_t slot) {
+  rlo_mpi_link *link = payload;
+  transfer *t = &link->transfers[slot];
+  if (!t->has_notice) {
+    return RLO_OK;
+  }
+  MPI_Request sent;
+  t->has_notice = false;
+  TRY_MPI(MPI_Isend,
+          (NULL,
+           0,
+           MPI_BYTE,
+           link->neighbour_ranks[t->rank],
+           t->notice.slot,
+           link->neighbours,
+           &sent));
+  TRY_MPI(MPI_Request_free, (&sent));
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------------------- memory */
+
+/* Finds the ranks of this machine. Collective. */
+static rlo_status find_neighbours(rlo_mpi_link *link) {
+  const int num_ranks = link->functions.num_ranks;
+  rlo_status status = RLO_OK;
+  int *ranks = rlo__alloc_array((size_t)num_ranks, sizeof *ranks);
+  link->neighbour_ranks = rlo__alloc_array((size_t)num_ranks, sizeof *ranks);
+  if (ranks == NULL || link->neighbour_ranks == NULL) {
+    status = RLO_OUT_OF_MEMORY;
+  }
+  for (int k = 0; status == RLO_OK && k < num_ranks; ++k) {
+    ranks[k] = k;
+  }
+  status = agree(link->comm, status);
+  if (status == RLO_OK) {
+    MPI_Group all;
+    MPI_Group few;
+    status = check_call(MPI_Comm_split_type(link->comm,
+                                            MPI_COMM_TYPE_SHARED,
+                                            0,
+                                            MPI_INFO_NULL,
+                                            &link->neighbours),
+                        "MPI_Comm_split_type");
+    if (status == RLO_OK) {
+      (void)MPI_Comm_set_errhandler(link->neighbours, MPI_ERRORS_RETURN);
+      (void)MPI_Comm_group(link->comm, &all);
+      (void)MPI_Comm_group(link->neighbours, &few);
+      (void)MPI_Group_translate_ranks(
+          all, num_ranks, ranks, few, link->neighbour_ranks);
+      (void)MPI_Group_free(&all);
+      (void)MPI_Group_free(&few);
+    }
+  }
+  rlo__free(ranks);
+  if (status != RLO_OK) {
+    rlo__free(link->neighbour_ranks);
+    link->neighbour_ranks = NULL;
+  }
+  return status;
+}
+
+/* Adds a window, if all ranks of this machine get theirs. Collective among
+ * them. */
+static rlo_status add_window(rlo_mpi_link *link, int64_t bytes) {
+  window *w = &link->windows[link->num_windows];
+  MPI_Info info = MPI_INFO_NULL;
+  /* Each rank's memory begins at a page. */
+  TRY_MPI(MPI_Info_create, (&info));
+  (void)MPI_Info_set(info, "alloc_shared_noncontig", "true");
+  int has_window =
+      MPI_Win_allocate_shared(
+          (MPI_Aint)bytes, 1, info, link->neighbours, &w->memory, &w->win) ==
+          MPI_SUCCESS &&
+      MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win) == MPI_SUCCESS;
+  (void)MPI_Info_free(&info);
+  TRY_MPI(MPI_Allreduce,
+          (MPI_IN_PLACE, &has_window, 1, MPI_INT, MPI_MIN, link->neighbours));
+  w->bytes = bytes;
+  link->num_windows += has_window;
+  return RLO_OK;
+}
+
+/* The exchanges of a link run one at a time and so need one window, the
+ * largest, but the earlier ones keep theirs. */
+static rlo_status share(void *payload, int64_t bytes, void **out_memory) {
+  rlo_mpi_link *link = payload;
+  *out_memory = NULL;
+  if (bytes < MIN_WINDOW_BYTES || bytes > MAX_WINDOW_BYTES) {
+    bytes = 0;
+  }
+  int64_t most = bytes;
+  TRY_MPI(MPI_Allreduce,
+          (MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, link->comm));
+  if (most == 0) {
+    return RLO_OK;
+  }
+  if (link->neighbours == MPI_COMM_NULL) {
+    RLO_TRY(find_neighbours(link));
+  }
+  const int last = link->num_windows - 1;
+  if (last < 0 || link->windows[last].bytes < most) {
+    const int64_t doubled = last < 0 ? 0 : 2 * link->windows[last].bytes;
+    RLO_TRY(add_window(link, most > doubled ? most : doubled));
+  }
+  const int newest = link->num_windows - 1;
+  if (newest >= 0 && bytes > 0 && link->windows[newest].bytes >= bytes) {
+    *out_memory = link->windows[newest].memory;
+  }
+  return RLO_OK;
+}
+
+static void free_windows(rlo_mpi_link *link) {
+  for (int n = 0; n < link->num_windows; ++n) {
+    (void)MPI_Win_unlock_all(link->windows[n].win);
+    (void)MPI_Win_free(&link->windows[n].win);
+  }
+  if (link->neighbours != MPI_COMM_NULL) {
+    (void)MPI_Comm_free(&link->neighbours);
+  }
 }
 
 /* -------------------------------------------------------------------- links */
@@ -199,6 +443,10 @@ static rlo_status fill_link(MPI_Comm comm,
   link->functions.start_send = start_send;
   link->functions.start_receive = start_receive;
   link->functions.test = test;
+  link->functions.share = share;
+  link->functions.open = open_message;
+  link->functions.close = close_message;
+  link->neighbours = MPI_COMM_NULL;
   return RLO_OK;
 }
 
@@ -226,6 +474,7 @@ static rlo_status check_equal(const rlo_mpi_link *link) {
 static void free_link(rlo_mpi_link *link) {
   if (link != NULL) {
     rlo__free(link->ranks);
+    rlo__free(link->neighbour_ranks);
     rlo__free(link);
   }
 }
@@ -262,6 +511,7 @@ rlo_status rlo_mpi_link_create(MPI_Comm comm,
 void rlo_mpi_link_release(rlo_mpi_link *link) {
   if (link != NULL) {
     if (check_running() == RLO_OK) {
+      free_windows(link);
       (void)MPI_Comm_free(&link->comm);
     }
     free_link(link);
@@ -310,7 +560,12 @@ static rlo_status run_once(rlo_mpi_link *link,
   options.plan = plan;
   options.members = members;
   options.num_members = num_members;
-  options.link = &link->functions;
+  /* A window takes longer to make than it gains once. */
+  rlo_exchange_link functions = link->functions;
+  functions.share = NULL;
+  functions.open = NULL;
+  functions.close = NULL;
+  options.link = &functions;
   rlo_exchange *exchange = NULL;
   RLO_TRY(rlo_exchange_create(&options, &exchange));
   rlo_status status = rlo_exchange_run(exchange, memories);

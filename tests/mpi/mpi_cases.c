@@ -12,116 +12,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "mpi_case.h"
-#include "relayout/opencl.h"
+#include "mpi_team.h"
 
-/* Where members have their memory. NULL: on the host. */
-static rlo_context *context;
-static cl_command_queue queue;
-
-/* ------------------------------------------------------------------ members */
-
-typedef struct team {
-  rlo_mpi_link *link;
-  int32_t rank, num_ranks;
-  int64_t num_devices;
-  int32_t ranks[MPI_CASE_MAX_DEVICES];
-  rlo_exchange_member members[MPI_CASE_MAX_DEVICES];
-  rlo_exchange_memory memories[MPI_CASE_MAX_DEVICES];
-  int64_t num_members;
-} team;
-
-/* Makes a link of devices that are dealt out to the ranks, in turns if
- * `is_listed`, else in runs. */
-static void begin_team(team *t,
-                       MPI_Comm comm,
-                       int64_t num_devices,
-                       bool is_listed) {
-  *t = (team){.num_devices = num_devices};
-  MPI_Comm_rank(comm, &t->rank);
-  MPI_Comm_size(comm, &t->num_ranks);
-  rlo_mpi_link_options options = RLO_MPI_LINK_OPTIONS_INIT;
-  options.devices_per_rank = (num_devices - 1) / t->num_ranks + 1;
-  for (int64_t k = 0; k < num_devices; ++k) {
-    t->ranks[k] =
-        (int32_t)(is_listed ? k % t->num_ranks : k / options.devices_per_rank);
-    if (t->ranks[k] == t->rank) {
-      t->members[t->num_members++] = (rlo_exchange_member){k, context, queue};
-    }
-  }
-  if (is_listed) {
-    options.ranks = t->ranks;
-    options.num_devices = num_devices;
-  }
-  CHECK_OK(rlo_mpi_link_create(comm, &options, &t->link));
-  const rlo_exchange_link *link = rlo_mpi_link_get(t->link);
-  CHECK(link->rank_of(link->payload, num_devices - 1) ==
-            t->ranks[num_devices - 1],
-        "device %d",
-        (int)num_devices - 1);
-}
-
-static cl_mem make_buffer(const void *data, int64_t bytes) {
-  cl_mem buffer;
-  CHECK_OK(rlo_buffer_create(context, bytes > 0 ? bytes : 1, &buffer));
-  if (bytes > 0) {
-    CHECK(clEnqueueWriteBuffer(
-              queue, buffer, CL_TRUE, 0, (size_t)bytes, data, 0, NULL, NULL) ==
-              CL_SUCCESS,
-          "%lld bytes",
-          (long long)bytes);
-  }
-  return buffer;
-}
-
-/* The source's sizes are those of the memories of the case. */
-static void begin_memories(team *t, const mpi_case *c) {
-  for (int64_t k = 0; k < t->num_members; ++k) {
-    int64_t device = t->members[k].device;
-    int64_t bytes = c->dst_bytes[device];
-    unsigned char *dst = malloc((size_t)bytes + 1);
-    CHECK(dst != NULL, "%lld bytes", (long long)bytes);
-    memset(dst, 0xa5, (size_t)bytes + 1);
-    t->memories[k] =
-        (rlo_exchange_memory){.host_src = c->src[device], .host_dst = dst};
-    if (context != NULL) {
-      t->memories[k].src = make_buffer(c->src[device], c->src_bytes[device]);
-      t->memories[k].dst = make_buffer(dst, bytes);
-    }
-  }
-}
-
-static void end_memories(team *t, const mpi_case *c, bool is_compared) {
-  for (int64_t k = 0; k < t->num_members; ++k) {
-    int64_t device = t->members[k].device;
-    unsigned char *dst = t->memories[k].host_dst;
-    size_t bytes = (size_t)c->dst_bytes[device];
-    if (context != NULL) {
-      CHECK(bytes == 0 || clEnqueueReadBuffer(queue,
-                                              t->memories[k].dst,
-                                              CL_TRUE,
-                                              0,
-                                              bytes,
-                                              dst,
-                                              0,
-                                              NULL,
-                                              NULL) == CL_SUCCESS,
-            "%zu bytes",
-            bytes);
-      rlo_buffer_release(context, t->memories[k].src);
-      rlo_buffer_release(context, t->memories[k].dst);
-    }
-    CHECK(!is_compared || memcmp(dst, c->dst[device], bytes + 1) == 0,
-          "device %d of %s, rank %d of %d",
-          (int)device,
-          c->words,
-          t->rank,
-          t->num_ranks);
-    free(dst);
-  }
-}
-
-static rlo_exchange *make_exchange(team *t,
+static rlo_exchange *make_exchange(mpi_team *t,
                                    const mpi_case *c,
                                    int64_t message_bytes) {
   rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
@@ -177,18 +70,18 @@ static void check_case(MPI_Comm comm,
                        const mpi_case *c,
                        bool is_listed,
                        int64_t message_bytes) {
-  team t;
-  begin_team(&t, comm, c->num_devices, is_listed);
+  mpi_team t;
+  mpi_team_init(&t, comm, c->num_devices, is_listed);
   rlo_exchange *exchange = make_exchange(&t, c, message_bytes);
   /* An exchange runs many times. */
   for (int k = 0; k < 2; ++k) {
-    begin_memories(&t, c);
+    mpi_team_begin_run(&t, c);
     CHECK(rlo_exchange_run(exchange, t.memories) == RLO_OK,
           "%s: %s",
           c->words,
           rlo_error_last()->message);
     check_counters(comm, c, exchange, message_bytes != 0);
-    end_memories(&t, c, true);
+    mpi_team_end_run(&t, c, true);
   }
   rlo_exchange_release(exchange);
   rlo_mpi_link_release(t.link);
@@ -241,18 +134,149 @@ static void check_runs(MPI_Comm comm) {
                 "{devices=[2,1]<=[2]}",
                 NULL,
                 2);
-  team t;
-  begin_team(&t, comm, 2, false);
-  begin_memories(&t, &c);
+  mpi_team t;
+  mpi_team_init(&t, comm, 2, false);
+  mpi_team_begin_run(&t, &c);
   rlo_exchange *exchange = make_exchange(&t, &c, 64);
   CHECK_OK(rlo_exchange_run(exchange, t.memories));
   rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
   CHECK_OK(rlo_exchange_get_info(exchange, &info));
-  CHECK(context != NULL || info.host_scratch_peak == 0,
+  CHECK(mpi_team_context != NULL || info.host_scratch_peak == 0,
         "%d bytes",
         (int)info.host_scratch_peak);
   rlo_exchange_release(exchange);
-  end_memories(&t, &c, true);
+  mpi_team_end_run(&t, &c, true);
+  rlo_mpi_link_release(t.link);
+  mpi_case_deinit(&c);
+}
+
+static void check_failure(MPI_Comm comm,
+                          rlo_status got,
+                          rlo_status wanted,
+                          const char *message) {
+  /* The same on all ranks. */
+  CHECK(got == wanted && strstr(rlo_error_last()->message, message) ==
+                             rlo_error_last()->message,
+        "%s: %s, not %s",
+        rlo_status_name(got),
+        rlo_error_last()->message,
+        message);
+  MPI_Barrier(comm);
+}
+
+/* Counts the messages that are read in the memory of their senders. */
+static rlo_exchange_link inner_link;
+static int num_read;
+
+static rlo_status open_and_count(void *payload,
+                                 int32_t slot,
+                                 const void **out_data) {
+  const void *data = *out_data;
+  rlo_status status = inner_link.open(payload, slot, out_data);
+  num_read += *out_data != data;
+  return status;
+}
+
+/* What MPI tells the link of the machines: that ranks with odd numbers are on
+ * another one, and that this one has no memory to share. */
+static bool is_apart, has_no_memory;
+
+int MPI_Comm_split_type(
+    MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *out_comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return is_apart ? PMPI_Comm_split(comm, rank % 2, key, out_comm)
+                  : PMPI_Comm_split_type(comm, type, key, info, out_comm);
+}
+
+int MPI_Win_allocate_shared(MPI_Aint bytes,
+                            int unit,
+                            MPI_Info info,
+                            MPI_Comm comm,
+                            void *out_memory,
+                            MPI_Win *out_win) {
+  return has_no_memory ? MPI_ERR_NO_MEM
+                       : PMPI_Win_allocate_shared(
+                             bytes, unit, info, comm, out_memory, out_win);
+}
+
+/* From how many ranks one reads messages where they are. */
+static int64_t count_near(const mpi_team *t) {
+  if (!is_apart) {
+    return t->num_ranks - 1;
+  }
+  return t->rank % 2 == 0 ? 0 : t->num_ranks / 2 - 1;
+}
+
+/* Two exchanges over one link, of which the second one shares more memory;
+ * devices with even numbers are the host's, the only ones that share. A rank
+ * that fails leaves no sender waiting. Each message is long enough to be read
+ * where it is. If ranks are `apart`, odd ones share memory with each other and
+ * even ones have none. */
+static void check_shared_memory(MPI_Comm comm, bool are_apart) {
+  mpi_case c;
+  mpi_case_init(&c,
+                "f32[1024,1024]",
+                "{devices=[8,1]<=[8]}",
+                "f32[1024,1024]",
+                "{devices=[1,8]<=[8]}",
+                NULL,
+                8);
+  mpi_team t;
+  mpi_team_init(&t, comm, 8, false);
+  for (int64_t k = 0; k < t.num_members; ++k) {
+    if (t.members[k].device % 2 == 0) {
+      t.members[k] = (rlo_exchange_member){t.members[k].device, NULL, NULL};
+    }
+  }
+  is_apart = are_apart;
+  has_no_memory = are_apart && t.rank % 2 == 0;
+  inner_link = *rlo_mpi_link_get(t.link);
+  rlo_exchange_link counted = inner_link;
+  counted.open = open_and_count;
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  options.plan = c.plan;
+  options.members = t.members;
+  options.num_members = t.num_members;
+  options.link = &counted;
+  rlo_exchange *exchanges[2];
+  options.message_bytes = 16384;
+  options.num_slots = 16;
+  CHECK_OK(rlo_exchange_create(&options, &exchanges[0]));
+  options.message_bytes = 65536;
+  options.num_slots = 6;
+  CHECK_OK(rlo_exchange_create(&options, &exchanges[1]));
+  for (int k = 0; k < 4; ++k) {
+    rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
+    rlo_exchange *exchange = exchanges[k % 2];
+    mpi_team_begin_run(&t, &c);
+    num_read = 0;
+    CHECK_OK(rlo_exchange_run(exchange, t.memories));
+    CHECK_OK(rlo_exchange_get_info(exchange, &info));
+    CHECK(mpi_team_context != NULL
+              ? are_apart || num_read > 0
+              : num_read * (t.num_ranks - 1) ==
+                    info.link_messages_received * count_near(&t),
+          "%d of %lld messages, exchange %d",
+          num_read,
+          (long long)info.link_messages_received,
+          k % 2);
+    mpi_team_end_run(&t, &c, true);
+    mpi_team_begin_run(&t, &c);
+    rlo_exchange_memory memories[MPI_CASE_MAX_DEVICES];
+    memcpy(memories, t.memories, sizeof memories);
+    if (t.rank == 0) {
+      memories[0] = (rlo_exchange_memory){0};
+    }
+    check_failure(comm,
+                  rlo_exchange_run(exchange, memories),
+                  RLO_INVALID_ARGUMENT,
+                  "rank 0: the source of device 0");
+    mpi_team_end_run(&t, &c, false);
+  }
+  is_apart = has_no_memory = false;
+  rlo_exchange_release(exchanges[0]);
+  rlo_exchange_release(exchanges[1]);
   rlo_mpi_link_release(t.link);
   mpi_case_deinit(&c);
 }
@@ -272,22 +296,7 @@ static void check_sums(MPI_Comm comm) {
   mpi_case_deinit(&c);
 }
 
-static void check_failure(MPI_Comm comm,
-                          rlo_status got,
-                          rlo_status wanted,
-                          const char *message) {
-  /* The same on all ranks. */
-  CHECK(got == wanted && strstr(rlo_error_last()->message, message) ==
-                             rlo_error_last()->message,
-        "%s: %s, not %s",
-        rlo_status_name(got),
-        rlo_error_last()->message,
-        message);
-  MPI_Barrier(comm);
-}
-
 /* A link whose third send makes the next allocation fail: in round 3. */
-static rlo_exchange_link inner_link;
 static int sends_left;
 
 static rlo_status send_and_lose(void *payload,
@@ -312,9 +321,9 @@ static void check_faults(MPI_Comm comm) {
                 "{devices=[1,8]<=[8]}",
                 NULL,
                 8);
-  team t;
-  begin_team(&t, comm, 8, false);
-  begin_memories(&t, &c);
+  mpi_team t;
+  mpi_team_init(&t, comm, 8, false);
+  mpi_team_begin_run(&t, &c);
   rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
   options.plan = t.rank == 2 ? NULL : c.plan;
   options.members = t.members;
@@ -347,7 +356,9 @@ static void check_faults(MPI_Comm comm) {
                 "rank 1: ");
   rlo__alloc_set_fault(0, false);
   /* A context remembers what it has planned. */
-  CHECK(context != NULL || rlo__alloc_live_count() == live, "rank %d", t.rank);
+  CHECK(mpi_team_context != NULL || rlo__alloc_live_count() == live,
+        "rank %d",
+        t.rank);
 
   inner_link = *options.link;
   rlo_exchange_link lossy = inner_link;
@@ -357,7 +368,7 @@ static void check_faults(MPI_Comm comm) {
   rlo_exchange_memory memories[MPI_CASE_MAX_DEVICES];
   memcpy(memories, t.memories, sizeof memories);
   memories[0].host_dst = t.rank == 3 ? NULL : memories[0].host_dst;
-  if (context == NULL) {
+  if (mpi_team_context == NULL) {
     check_failure(comm,
                   rlo_exchange_run(exchange, memories),
                   RLO_INVALID_ARGUMENT,
@@ -372,11 +383,11 @@ static void check_faults(MPI_Comm comm) {
   sends_left = 0;
   CHECK_OK(rlo_exchange_run(exchange, t.memories));
   rlo_exchange_release(exchange);
-  end_memories(&t, &c, true);
-  begin_memories(&t, &c);
+  mpi_team_end_run(&t, &c, true);
+  mpi_team_begin_run(&t, &c);
   CHECK_OK(
       rlo_mpi_redistribute(comm, c.plan, t.members, t.num_members, t.memories));
-  end_memories(&t, &c, true);
+  mpi_team_end_run(&t, &c, true);
   rlo_mpi_link_release(t.link);
   mpi_case_deinit(&c);
   CHECK(MPI_Wtime() - begin < 10, "%g s", MPI_Wtime() - begin);
@@ -434,6 +445,9 @@ static void check_all(int num_pairs) {
     if (sizes[n] == 2) {
       check_runs(comm);
     }
+    if (sizes[n] == 2 || sizes[n] == 8) {
+      check_shared_memory(comm, sizes[n] == 8);
+    }
     if (sizes[n] == 4) {
       check_faults(comm);
       check_refusals(comm);
@@ -443,7 +457,9 @@ static void check_all(int num_pairs) {
     }
     MPI_Comm_free(&comm);
   }
-  CHECK(context != NULL || rlo__alloc_live_count() == live, "rank %d", rank);
+  CHECK(mpi_team_context != NULL || rlo__alloc_live_count() == live,
+        "rank %d",
+        rank);
 }
 
 static rlo_status die(void *payload,
@@ -466,9 +482,9 @@ static void run_and_die(void) {
                 "{devices=[1,2]<=[2]}",
                 NULL,
                 2);
-  team t;
-  begin_team(&t, MPI_COMM_WORLD, 2, false);
-  begin_memories(&t, &c);
+  mpi_team t;
+  mpi_team_init(&t, MPI_COMM_WORLD, 2, false);
+  mpi_team_begin_run(&t, &c);
   inner_link = *rlo_mpi_link_get(t.link);
   inner_link.start_send = t.rank == 1 ? die : inner_link.start_send;
   rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
@@ -488,17 +504,18 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (strcmp(word, "device") == 0) {
-    CHECK_OK(rlo_context_create_default(0, NULL, &context));
-    queue = clCreateCommandQueue(rlo_context_cl_context(context),
-                                 rlo_context_cl_device(context),
-                                 0,
-                                 NULL);
-    CHECK(queue != NULL, "no queue");
+    CHECK_OK(rlo_context_create_default(0, NULL, &mpi_team_context));
+    mpi_team_queue =
+        clCreateCommandQueue(rlo_context_cl_context(mpi_team_context),
+                             rlo_context_cl_device(mpi_team_context),
+                             0,
+                             NULL);
+    CHECK(mpi_team_queue != NULL, "no queue");
   }
   check_all(argc > 2 ? atoi(argv[2]) : 0);
-  if (context != NULL) {
-    clReleaseCommandQueue(queue);
-    rlo_context_release(context);
+  if (mpi_team_context != NULL) {
+    clReleaseCommandQueue(mpi_team_queue);
+    rlo_context_release(mpi_team_context);
   }
   MPI_Finalize();
   return 0;

@@ -2,6 +2,7 @@
 #include "support/fake_link.h"
 
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct fake_end fake_end;
@@ -25,6 +26,9 @@ void fake_net_deinit(fake_net *net) {
     for (int32_t slot = 0; slot < 2 * RLO_EXCHANGE_MAX_SLOTS; ++slot) {
       ck_assert(!net->ends[a].transfers[slot].is_active);
     }
+  }
+  for (int32_t a = 0; a < net->num_ranks; ++a) {
+    free(net->ends[a].shared);
   }
   (void)pthread_mutex_destroy(&net->mutex);
 }
@@ -52,6 +56,12 @@ static fake_transfer *pop(fake_queue *queue) {
   return transfer;
 }
 
+static bool is_shared(const fake_end *end, const fake_transfer *send) {
+  const unsigned char *from = send->from;
+  return end->shared != NULL && from >= end->shared &&
+         from < end->shared + end->shared_bytes;
+}
+
 /* Transfers what both sides have started. */
 static void meet(fake_net *net, int32_t from, int32_t to) {
   fake_queue *sends = &net->sends[from][to];
@@ -60,9 +70,14 @@ static void meet(fake_net *net, int32_t from, int32_t to) {
     fake_transfer *send = pop(sends);
     fake_transfer *receive = pop(receives);
     ck_assert_int_eq(send->bytes, receive->bytes);
-    memcpy(receive->to, send->from, (size_t)send->bytes);
-    send->is_done = true;
     receive->is_done = true;
+    if (is_shared(&net->ends[from], send)) {
+      receive->read = send;
+      memset(receive->to, 0xcc, (size_t)send->bytes);
+    } else {
+      memcpy(receive->to, send->from, (size_t)send->bytes);
+      send->is_done = true;
+    }
   }
 }
 
@@ -82,7 +97,7 @@ static rlo_status start(fake_end *end,
   bool is_broken = net->is_broken;
   if (!is_broken) {
     fake_transfer *made = &end->transfers[slot];
-    ck_assert(!made->is_active);
+    ck_assert(!made->is_active && !made->is_open);
     *made = transfer;
     made->is_active = true;
     int32_t from = is_send ? end->rank : transfer.peer;
@@ -125,10 +140,51 @@ static rlo_status test(void *payload, int32_t slot, bool *out_is_done) {
       !is_broken && transfer->is_done && !test_random_once_in(&end->random, 3);
   if (*out_is_done) {
     transfer->is_active = false;
+    transfer->is_open = transfer->read != NULL;
     end->in_flight -= transfer->bytes;
   }
   (void)pthread_mutex_unlock(&net->mutex);
   return is_broken ? rlo_error_set(RLO_IO, "the net is broken") : RLO_OK;
+}
+
+static rlo_status share(void *payload, int64_t bytes, void **out_memory) {
+  fake_end *end = payload;
+  if (bytes > 0 && test_random_once_in(&end->random, 2)) {
+    free(end->shared);
+    end->shared_bytes = (bytes + 63) / 64 * 64;
+    end->shared = aligned_alloc(64, (size_t)end->shared_bytes);
+    ck_assert_ptr_nonnull(end->shared);
+    *out_memory = end->shared;
+  }
+  return RLO_OK;
+}
+
+static rlo_status open_message(void *payload,
+                               int32_t slot,
+                               const void **out_data) {
+  fake_end *end = payload;
+  const fake_transfer *receive = &end->transfers[slot];
+  ck_assert(!receive->is_active);
+  ck_assert_ptr_eq(receive->to, *out_data);
+  if (receive->is_open) {
+    *out_data = receive->read->from;
+    ++end->num_read;
+  }
+  return RLO_OK;
+}
+
+static rlo_status close_message(void *payload, int32_t slot) {
+  fake_end *end = payload;
+  fake_transfer *receive = &end->transfers[slot];
+  (void)pthread_mutex_lock(&end->net->mutex);
+  if (receive->is_open) {
+    receive->is_open = false;
+    memset(
+        (void *)(uintptr_t)receive->read->from, 0xdd, (size_t)receive->bytes);
+    receive->read->is_done = true;
+  }
+  (void)pthread_mutex_unlock(&end->net->mutex);
+  return RLO_OK;
 }
 
 rlo_exchange_link fake_net_link(fake_net *net, int32_t rank) {
@@ -140,5 +196,8 @@ rlo_exchange_link fake_net_link(fake_net *net, int32_t rank) {
   link.start_send = start_send;
   link.start_receive = start_receive;
   link.test = test;
+  link.share = share;
+  link.open = open_message;
+  link.close = close_message;
   return link;
 }

@@ -12,10 +12,14 @@ enum { FAKE_MAX_RANKS = 16 };
 /** A transfer that was started. */
 typedef struct fake_transfer {
   bool is_active, is_done;
+  /** It is done, and `read` is to be closed. */
+  bool is_open;
   const void *from;
   void *to;
   int64_t bytes;
   int32_t peer;
+  /** Of a receive: the send whose message is read in the sender's memory. */
+  struct fake_transfer *read;
   struct fake_transfer *next;
 } fake_transfer;
 
@@ -30,6 +34,10 @@ typedef struct fake_queue {
  * for messages: a transfer is done when both sides have started it. A random
  * part of the tests says that it is not done yet, though it is. It fails the
  * test for a slot that is in use, and for sides of different sizes.
+ *
+ * At random it has memory that is shared. What is sent from there is not
+ * copied, the receiver's memory is spoilt, and so is the sender's when it was
+ * read.
  */
 typedef struct fake_net {
   pthread_mutex_t mutex;
@@ -46,6 +54,11 @@ typedef struct fake_net {
     int64_t bytes_sent, num_sent, in_flight, most_in_flight;
     /** The number of the send that fails, from 1; 0: none. */
     int64_t failing_send;
+    /** Memory for what it sends; of one exchange at a time. */
+    unsigned char *shared;
+    int64_t shared_bytes;
+    /** Receives that were read there. */
+    int64_t num_read;
   } ends[FAKE_MAX_RANKS];
 
   fake_queue sends[FAKE_MAX_RANKS][FAKE_MAX_RANKS];

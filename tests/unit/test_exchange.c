@@ -101,6 +101,11 @@ static rlo_status test(void *payload, int32_t slot, bool *out_is_done) {
   return RLO_IO;
 }
 
+static rlo_status close_message(void *payload, int32_t slot) {
+  (void)payload, (void)slot;
+  return RLO_IO;
+}
+
 /* One rank is alone: its link transfers nothing. */
 RLO_TEST(test_exchange__holds_the_link_against_the_members) {
   int32_t rank = 0;
@@ -116,6 +121,10 @@ RLO_TEST(test_exchange__holds_the_link_against_the_members) {
   link.rank = 1;
   expect_refused(RLO_INVALID_ARGUMENT, "the link is of rank 1 of 1");
   link.rank = 0;
+  link.close = close_message;
+  expect_refused(RLO_INVALID_ARGUMENT,
+                 "the link has some of 'share', 'open' and 'close', not all");
+  link.close = NULL;
   options.num_members = 3;
   expect_refused(RLO_INVALID_ARGUMENT,
                  "rank 0: device 0 is no member of rank 0, but rank_of says "

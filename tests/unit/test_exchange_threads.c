@@ -202,7 +202,8 @@ static const rlo_dtype dtypes[] = {RLO_DTYPE_F32,
                                    RLO_DTYPE_F64,
                                    RLO_DTYPE_C128};
 
-static void check_random(test_random *random) {
+/* Returns how many messages were read in the memory of their senders. */
+static int64_t check_random(test_random *random) {
   static const int64_t limits[] = {16, 64, 1024, 0};
   static const int32_t counts[] = {1, 2, 3, 4, 8};
   exchange_case c;
@@ -222,9 +223,14 @@ static void check_random(test_random *random) {
   }
   run_ranks(&net);
   check_ranks(&c, &net);
+  int64_t num_read = 0;
+  for (int32_t k = 0; k < net.num_ranks; ++k) {
+    num_read += net.ends[k].num_read;
+  }
   free_ranks(&net);
   fake_net_deinit(&net);
   exchange_case_deinit(&c);
+  return num_read;
 }
 
 RLO_TEST(test_exchange_threads__random_pairs_are_what_one_device_holds) {
@@ -232,9 +238,11 @@ RLO_TEST(test_exchange_threads__random_pairs_are_what_one_device_holds) {
   int64_t live = rlo__alloc_live_count();
   int usual = TEST_IS_SANITIZED ? 40 : 200;
   int count = getenv("RELAYOUT_TEST_ALL") == NULL ? usual : 3000;
+  int64_t num_read = 0;
   for (int k = 0; k < count; ++k) {
-    check_random(&random);
+    num_read += check_random(&random);
   }
+  ck_assert_int_gt(num_read, count);
   ck_assert_int_eq(rlo__alloc_live_count(), live);
 }
 
