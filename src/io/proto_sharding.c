@@ -234,7 +234,7 @@ static rlo_status write_tiled(const rlo_sharding *sharding,
   }
   message->tile_assignment_dimensions = p->grid;
   message->n_tile_assignment_dimensions =
-      (size_t)(tiles->rank + tiles->num_subgroups);
+      (size_t)tiles->rank + (size_t)tiles->num_subgroups;
   write_subgroups(p, message);
   if (tiles->iota_rank > 0) {
     message->iota_reshape_dims = tiles->iota_dims;

@@ -53,8 +53,8 @@ rlo__alignment rlo__draft_alignment(const rlo__draft *d) {
 
 bool rlo__draft_wants_measuring(const rlo_plan_options *options,
                                 const rlo__draft *d) {
-  return options != NULL && options->effort == RLO_EFFORT_MEASURE &&
-         d->choice.family != NULL && !rlo_problem_loads(&d->problem) &&
+  return options->effort == RLO_EFFORT_MEASURE && d->choice.family != NULL &&
+         !rlo_problem_loads(&d->problem) &&
          d->choice.decision != RLO_PLAN_DECISION_WISDOM;
 }
 

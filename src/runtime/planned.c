@@ -315,7 +315,7 @@ static rlo_status plan(rlo_context *context,
     return set_both(context, d, NULL, planned);
   }
   RLO_TRY(status);
-  if (rlo__draft_wants_measuring(options, d)) {
+  if (options != NULL && rlo__draft_wants_measuring(options, d)) {
     return plan_by_measuring(context, problem, options, d, planned);
   }
   RLO_TRY(set_both(context, d, NULL, planned));
