@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "relayout/layout_util.h"
 #include "relayout/redistribution.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
@@ -36,14 +37,15 @@ static void pair_init(pair *p, test_random *random) {
   for (int32_t d = 0; d < rank; ++d) {
     dims[0][d] = test_random_in(random, 1, 6);
   }
-  for (int32_t d = 0; d < rank; ++d) {
-    dims[1][d] = dims[0][p->permutation[d]];
-  }
+  rlo_permutation_apply(p->permutation, rank, dims[0], dims[1]);
   for (int side = 0; side < 2; ++side) {
     p->shapes[side] =
         test_random_shape(random, RLO_DTYPE_F64, dims[side], rank, 0);
-    p->shardings[side] = test_random_sharding(
-        random, dims[side], rank, p->num_devices, side == 0);
+    expect_ok(test_random_sharding(random,
+                                   &p->shapes[side],
+                                   p->num_devices,
+                                   side == 0,
+                                   &p->shardings[side]));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "relayout/layout_util.h"
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
 #include "shard/assignment.h"
@@ -173,9 +174,7 @@ static void check_random_pair(uint64_t seed, int64_t num_devices) {
   for (int32_t d = 0; d < RANK; ++d) {
     dims[0][d] = test_random_in(&random, 1, 50);
   }
-  for (int32_t d = 0; d < RANK; ++d) {
-    dims[1][d] = dims[0][permutation[d]];
-  }
+  rlo_permutation_apply(permutation, RANK, dims[0], dims[1]);
   /* Of 4 bits, pieces are rounded up to whole bytes. */
   for (int k = 0; k < 2; ++k) {
     rlo_dtype dtype = seed % 2 == 0 ? RLO_DTYPE_F32 : RLO_DTYPE_S4;
@@ -186,10 +185,10 @@ static void check_random_pair(uint64_t seed, int64_t num_devices) {
   o.to = &shapes[1];
   o.permutation = permutation;
   o.num_devices = num_devices;
-  o.from_sharding =
-      test_random_sharding(&random, dims[0], RANK, num_devices, true);
-  o.to_sharding =
-      test_random_sharding(&random, dims[1], RANK, num_devices, false);
+  expect_ok(test_random_sharding(
+      &random, o.from, num_devices, true, &o.from_sharding));
+  expect_ok(
+      test_random_sharding(&random, o.to, num_devices, false, &o.to_sharding));
   int64_t bytes = relabel(&o, devices);
   int64_t limit =
       num_devices <= MAX_BRUTE ? least_by_brute_force(&o) : bytes_sent(&o);
