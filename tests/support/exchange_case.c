@@ -15,6 +15,7 @@
 #include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/random_sharding.h"
+#include "support/redistribute.h"
 
 /* ------------------------------------------------------------------ arenas */
 
@@ -56,30 +57,16 @@ static exchange_arena arena_of(const rlo_shape *shape) {
 
 /* ------------------------------------------------------------------ wholes */
 
-static void run(rlo_problem_list *list, const void *src, void *dst) {
-  expect_ok(rlo_problem_list_run_host(list, &src, dst));
-  rlo_problem_list_release(list);
-}
-
 /* What a device holds of a whole array. */
 static exchange_arena cut(const exchange_case *c,
                           int side,
                           int64_t device,
                           const void *whole) {
-  rlo_box box;
   rlo_shape shard;
-  rlo_chain *chain;
-  rlo_problem_list *list;
-  expect_ok(
-      rlo_sharding_get_box(c->shardings[side], &c->shapes[side], device, &box));
   expect_ok(rlo_sharding_get_shard_shape(
       c->shardings[side], &c->shapes[side], device, &shard));
   exchange_arena arena = arena_of(&shard);
-  expect_ok(rlo_chain_create(&c->shapes[side], &chain));
-  expect_ok(rlo_chain_slice(chain, box.start, box.limit, NULL));
-  expect_ok(rlo_chain_lower(chain, &shard, &list));
-  run(list, whole, arena.data);
-  rlo_chain_release(chain);
+  test_cut(c->shardings[side], &c->shapes[side], device, whole, arena.data);
   return arena;
 }
 
@@ -106,7 +93,7 @@ static void add(const exchange_case *c,
   expect_ok(rlo_chain_create(&c->shapes[0], &chain));
   expect_ok(rlo_chain_transpose(chain, c->permutation));
   expect_ok(rlo_chain_combine(chain, &c->shapes[1], &options, &list));
-  run(list, whole, result);
+  test_run_list(list, whole, result);
   rlo_chain_release(chain);
 }
 
