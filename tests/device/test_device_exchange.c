@@ -143,6 +143,13 @@ static void read_buffer(int place, cl_mem buffer, exchange_arena *arena) {
       CL_SUCCESS);
 }
 
+static void release_buffers(const held *h) {
+  if (h->place != HOST) {
+    (void)clReleaseMemObject(h->memory.src);
+    (void)clReleaseMemObject(h->memory.dst);
+  }
+}
+
 /* Compares what a device holds and releases it. */
 static void check_held(const exchange_case *c, int64_t device, held *h) {
   if (h->place != HOST) {
@@ -157,8 +164,7 @@ static void check_held(const exchange_case *c, int64_t device, held *h) {
                   c->words);
     free(src.begin);
     read_buffer(h->place, h->memory.dst, &h->after);
-    (void)clReleaseMemObject(h->memory.src);
-    (void)clReleaseMemObject(h->memory.dst);
+    release_buffers(h);
   }
   exchange_case_check(c, device, &h->after);
 }
@@ -282,11 +288,10 @@ RLO_LOOP_TEST(test_device_exchange__padding_and_cut_messages, 1, 3) {
   exchange_case_deinit(&c);
 }
 
-/* Each device has a summand; they are added in order, wherever they are. */
-RLO_LOOP_TEST(test_device_exchange__sums_are_those_of_one_device, 1, 4) {
+/* Each of eight devices has a summand. */
+static void make_sums(exchange_case *c) {
   test_random random = {3};
-  exchange_case c;
-  exchange_case_make(&c,
+  exchange_case_make(c,
                      "f32[4,8]",
                      "{unreduced}",
                      "f32[4,8]{0,1}",
@@ -294,6 +299,12 @@ RLO_LOOP_TEST(test_device_exchange__sums_are_those_of_one_device, 1, 4) {
                      NULL,
                      8,
                      &random);
+}
+
+/* Summands are added in order, wherever they are. */
+RLO_LOOP_TEST(test_device_exchange__sums_are_those_of_one_device, 1, 4) {
+  exchange_case c;
+  make_sums(&c);
   rlo_exchange_info info = run_case(&c, placements[_i].places, 8, 3);
   ck_assert_int_eq(info.bytes_sent, c.cost.least_bytes_sent);
   exchange_case_deinit(&c);
@@ -359,10 +370,7 @@ static void run_in_rank(rank_run *r, rlo_exchange *exchange, int round) {
       check_held(r->c, k, &r->all[k]);
     } else {
       free(r->all[k].after.begin);
-      if (r->places[k] != HOST) {
-        (void)clReleaseMemObject(r->all[k].memory.src);
-        (void)clReleaseMemObject(r->all[k].memory.dst);
-      }
+      release_buffers(&r->all[k]);
     }
   }
 }
@@ -408,16 +416,8 @@ static void run_ranks(const exchange_case *c, const int *places, int small) {
 }
 
 RLO_LOOP_TEST(test_device_exchange__ranks_with_several_devices, 1, 3) {
-  test_random random = {3};
   exchange_case c;
-  exchange_case_make(&c,
-                     "f32[4,8]",
-                     "{unreduced}",
-                     "f32[4,8]{0,1}",
-                     "{devices=[2,4]<=[8]}",
-                     NULL,
-                     8,
-                     &random);
+  make_sums(&c);
   run_ranks(&c, placements[_i].places, -1);
   for (int32_t k = 0; k < NUM_RANKS; ++k) {
     for (int round = 0; round < 2; ++round) {

@@ -18,77 +18,43 @@ typedef struct message_kind {
   void (*release)(void *value);
 } message_kind;
 
-static rlo_status parse_tree(const void *bytes,
-                             size_t size_bytes,
-                             void **out,
-                             rlo_proto_origin **out_origin) {
-  rlo_shape_tree *tree = NULL;
-  rlo_status status =
-      rlo_proto_parse_tree(bytes, size_bytes, &tree, out_origin);
-  *out = tree;
-  return status;
-}
+/* Defines parse_, format_ and release_ of a kind for a message_kind; a value of
+ * it is an rlo_`type`. */
+#define DEFINE_KIND(kind, type)                                        \
+  static rlo_status parse_##kind(const void *bytes,                    \
+                                 size_t size_bytes,                    \
+                                 void **out,                           \
+                                 rlo_proto_origin **out_origin) {      \
+    rlo_##type *value = NULL;                                          \
+    rlo_status status =                                                \
+        rlo_proto_parse_##kind(bytes, size_bytes, &value, out_origin); \
+    *out = value;                                                      \
+    return status;                                                     \
+  }                                                                    \
+                                                                       \
+  static rlo_status format_##kind(const void *value,                   \
+                                  const rlo_proto_options *options,    \
+                                  void *buffer,                        \
+                                  size_t capacity,                     \
+                                  size_t *out_bytes) {                 \
+    return rlo_proto_format_##kind(                                    \
+        value, options, buffer, capacity, out_bytes);                  \
+  }                                                                    \
+                                                                       \
+  static void release_##kind(void *value) {                            \
+    rlo_##type##_release(value);                                       \
+  }
 
-static rlo_status format_tree(const void *value,
-                              const rlo_proto_options *options,
-                              void *buffer,
-                              size_t capacity,
-                              size_t *out_bytes) {
-  return rlo_proto_format_tree(value, options, buffer, capacity, out_bytes);
-}
+DEFINE_KIND(tree, shape_tree)
+DEFINE_KIND(program, program_shape)
+DEFINE_KIND(sharding, sharding)
 
 static bool equal_trees(const void *a, const void *b) {
   return rlo_shape_tree_equal(a, b);
 }
 
-static void release_tree(void *value) {
-  rlo_shape_tree_release(value);
-}
-
-static rlo_status parse_program(const void *bytes,
-                                size_t size_bytes,
-                                void **out,
-                                rlo_proto_origin **out_origin) {
-  rlo_program_shape *program = NULL;
-  rlo_status status =
-      rlo_proto_parse_program(bytes, size_bytes, &program, out_origin);
-  *out = program;
-  return status;
-}
-
-static rlo_status format_program(const void *value,
-                                 const rlo_proto_options *options,
-                                 void *buffer,
-                                 size_t capacity,
-                                 size_t *out_bytes) {
-  return rlo_proto_format_program(value, options, buffer, capacity, out_bytes);
-}
-
 static bool equal_programs(const void *a, const void *b) {
   return rlo_program_shape_equal(a, b);
-}
-
-static void release_program(void *value) {
-  rlo_program_shape_release(value);
-}
-
-static rlo_status parse_sharding(const void *bytes,
-                                 size_t size_bytes,
-                                 void **out,
-                                 rlo_proto_origin **out_origin) {
-  rlo_sharding *sharding = NULL;
-  rlo_status status =
-      rlo_proto_parse_sharding(bytes, size_bytes, &sharding, out_origin);
-  *out = sharding;
-  return status;
-}
-
-static rlo_status format_sharding(const void *value,
-                                  const rlo_proto_options *options,
-                                  void *buffer,
-                                  size_t capacity,
-                                  size_t *out_bytes) {
-  return rlo_proto_format_sharding(value, options, buffer, capacity, out_bytes);
 }
 
 /* Equal shardings are printed alike. */
@@ -102,10 +68,6 @@ static bool equal_shardings(const void *a, const void *b) {
   free(texts[0]);
   free(texts[1]);
   return are_equal;
-}
-
-static void release_sharding(void *value) {
-  rlo_sharding_release(value);
 }
 
 /* What was read is written, unknown fields included, and read again. */

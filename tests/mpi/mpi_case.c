@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "relayout/layout_util.h"
 #include "relayout/shape_util.h"
 #include "relayout/text.h"
 #include "support/random_shape.h"
+#include "support/random_sharding.h"
 
 /* ------------------------------------------------------------------- memory */
 
@@ -142,45 +144,6 @@ static rlo_shape draw_shape(test_random *random,
   return shape;
 }
 
-/* A grid of all devices in any order, with copies, or summands. */
-static rlo_sharding *draw_sharding(test_random *random,
-                                   int64_t num_devices,
-                                   bool is_unreduced) {
-  rlo_sharding *sharding;
-  if (num_devices == 1 || (!is_unreduced && below(random, 8) == 0)) {
-    CHECK_OK(rlo_sharding_make(RLO_SHARDING_REPLICATED, &sharding));
-    return sharding;
-  }
-  if (!is_unreduced && below(random, 8) == 0) {
-    CHECK_OK(rlo_sharding_make_maximal(below(random, num_devices), &sharding));
-    return sharding;
-  }
-  rlo_sharding_tiles tiles = {.rank = MPI_CASE_RANK, .num_subgroups = 1};
-  int64_t devices[MPI_CASE_MAX_DEVICES];
-  for (int32_t d = 0; d < MPI_CASE_RANK; ++d) {
-    tiles.counts[d] = 1;
-  }
-  tiles.subgroups[0].count = 1;
-  tiles.subgroups[0].kind =
-      is_unreduced ? RLO_SHARDING_UNREDUCED : RLO_SHARDING_REPLICATED;
-  int64_t rest = num_devices;
-  for (int64_t prime = 2; rest > 1; ++prime) {
-    for (; rest % prime == 0; rest /= prime) {
-      int64_t at = below(random, MPI_CASE_RANK + 1);
-      *(at < MPI_CASE_RANK ? &tiles.counts[at] : &tiles.subgroups[0].count) *=
-          prime;
-    }
-  }
-  for (int64_t k = 0; k < num_devices; ++k) {
-    int64_t other = below(random, k + 1);
-    devices[k] = devices[other];
-    devices[other] = k;
-  }
-  tiles.devices = devices;
-  CHECK_OK(rlo_sharding_make_tiled(&tiles, &sharding));
-  return sharding;
-}
-
 void mpi_case_draw(mpi_case *c, test_random *random, int64_t num_devices) {
   static const rlo_dtype dtypes[] = {RLO_DTYPE_U8,
                                      RLO_DTYPE_BF16,
@@ -194,11 +157,9 @@ void mpi_case_draw(mpi_case *c, test_random *random, int64_t num_devices) {
   for (int32_t d = 0; d < MPI_CASE_RANK; ++d) {
     dims[0][d] = below(random, 20) == 0 ? 0 : 1 + below(random, 20);
   }
-  for (int32_t d = 0; d < MPI_CASE_RANK; ++d) {
-    dims[1][d] = dims[0][permutation[d]];
-  }
-  bool is_unreduced = below(random, 4) == 0;
-  rlo_dtype dtype = is_unreduced ? RLO_DTYPE_F32 : dtypes[below(random, 5)];
+  rlo_permutation_apply(permutation, MPI_CASE_RANK, dims[0], dims[1]);
+  bool may_be_unreduced = test_random_once_in(random, 2);
+  rlo_dtype dtype = may_be_unreduced ? RLO_DTYPE_F32 : dtypes[below(random, 5)];
   rlo_shape shapes[2];
   for (int k = 0; k < 2; ++k) {
     shapes[k] = draw_shape(random, dtype, dims[k]);
@@ -208,8 +169,10 @@ void mpi_case_draw(mpi_case *c, test_random *random, int64_t num_devices) {
   o.to = &shapes[1];
   o.permutation = permutation;
   o.num_devices = num_devices;
-  o.from_sharding = draw_sharding(random, num_devices, is_unreduced);
-  o.to_sharding = draw_sharding(random, num_devices, false);
+  CHECK_OK(test_random_sharding(
+      random, o.from, num_devices, may_be_unreduced, &o.from_sharding));
+  CHECK_OK(
+      test_random_sharding(random, o.to, num_devices, false, &o.to_sharding));
   begin(c, &o);
   rlo_sharding_release(o.from_sharding);
   rlo_sharding_release(o.to_sharding);

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/layout_util.h"
 #include "relayout/ops.h"
 #include "relayout/shape_util.h"
 #include "relayout/text.h"
 #include "shard/redistribution.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
+#include "support/random_sharding.h"
+#include "support/redistribute.h"
 
 /* ------------------------------------------------------------------ arenas */
 
@@ -54,30 +57,16 @@ static exchange_arena arena_of(const rlo_shape *shape) {
 
 /* ------------------------------------------------------------------ wholes */
 
-static void run(rlo_problem_list *list, const void *src, void *dst) {
-  expect_ok(rlo_problem_list_run_host(list, &src, dst));
-  rlo_problem_list_release(list);
-}
-
 /* What a device holds of a whole array. */
 static exchange_arena cut(const exchange_case *c,
                           int side,
                           int64_t device,
                           const void *whole) {
-  rlo_box box;
   rlo_shape shard;
-  rlo_chain *chain;
-  rlo_problem_list *list;
-  expect_ok(
-      rlo_sharding_get_box(c->shardings[side], &c->shapes[side], device, &box));
   expect_ok(rlo_sharding_get_shard_shape(
       c->shardings[side], &c->shapes[side], device, &shard));
   exchange_arena arena = arena_of(&shard);
-  expect_ok(rlo_chain_create(&c->shapes[side], &chain));
-  expect_ok(rlo_chain_slice(chain, box.start, box.limit, NULL));
-  expect_ok(rlo_chain_lower(chain, &shard, &list));
-  run(list, whole, arena.data);
-  rlo_chain_release(chain);
+  test_cut(c->shardings[side], &c->shapes[side], device, whole, arena.data);
   return arena;
 }
 
@@ -104,7 +93,7 @@ static void add(const exchange_case *c,
   expect_ok(rlo_chain_create(&c->shapes[0], &chain));
   expect_ok(rlo_chain_transpose(chain, c->permutation));
   expect_ok(rlo_chain_combine(chain, &c->shapes[1], &options, &list));
-  run(list, whole, result);
+  test_run_list(list, whole, result);
   rlo_chain_release(chain);
 }
 
@@ -211,83 +200,6 @@ static void release_drawn(exchange_case *c) {
   c->plan = NULL;
 }
 
-static rlo_sharding *draw_tiles(const rlo_shape *shape,
-                                int64_t num_devices,
-                                bool may_be_unreduced,
-                                test_random *random) {
-  rlo_sharding *sharding;
-  rlo_sharding_tiles tiles = {.rank = shape->rank};
-  int64_t devices[EXCHANGE_MAX_DEVICES];
-  int64_t rest = num_devices;
-  for (int32_t d = 0; d < shape->rank; ++d) {
-    tiles.counts[d] = 1;
-  }
-  tiles.num_subgroups = 1 + (int32_t)test_random_in(random, 0, 1);
-  for (int32_t k = 0; k < tiles.num_subgroups; ++k) {
-    tiles.subgroups[k].count = 1;
-    tiles.subgroups[k].kind = may_be_unreduced && test_random_once_in(random, 3)
-                                  ? RLO_SHARDING_UNREDUCED
-                                  : RLO_SHARDING_REPLICATED;
-  }
-  for (int64_t prime = 2; rest > 1; ++prime) {
-    for (; rest % prime == 0; rest /= prime) {
-      int64_t at =
-          test_random_in(random, 0, shape->rank + tiles.num_subgroups - 1);
-      *(at < shape->rank ? &tiles.counts[at]
-                         : &tiles.subgroups[at - shape->rank].count) *= prime;
-    }
-  }
-  for (int64_t k = 0; k < num_devices; ++k) {
-    int64_t other = test_random_in(random, 0, k);
-    devices[k] = devices[other];
-    devices[other] = k;
-  }
-  tiles.devices = devices;
-  expect_ok(rlo_sharding_make_tiled(&tiles, &sharding));
-  return sharding;
-}
-
-/* Slabs along one dimension, each of several devices, some empty. */
-static rlo_sharding *draw_boxes(const rlo_shape *shape,
-                                int64_t num_devices,
-                                test_random *random) {
-  rlo_sharding *sharding;
-  rlo_box boxes[EXCHANGE_MAX_DEVICES];
-  int64_t slabs = test_random_in(random, 1, num_devices);
-  int32_t d = (int32_t)test_random_in(random, 0, shape->rank - 1);
-  for (int64_t k = 0; k < num_devices; ++k) {
-    boxes[k] = (rlo_box){.rank = shape->rank};
-    for (int32_t e = 0; e < shape->rank; ++e) {
-      boxes[k].limit[e] = shape->dims[e];
-    }
-    boxes[k].start[d] = shape->dims[d] * (k % slabs) / slabs;
-    boxes[k].limit[d] = shape->dims[d] * (k % slabs + 1) / slabs;
-  }
-  expect_ok(rlo_sharding_make_boxes(boxes, num_devices, &sharding));
-  return sharding;
-}
-
-static rlo_sharding *draw_sharding(const rlo_shape *shape,
-                                   int64_t num_devices,
-                                   bool may_be_unreduced,
-                                   test_random *random) {
-  rlo_sharding *sharding;
-  int64_t kind = test_random_in(random, 0, 9);
-  if (kind == 0 || num_devices == 1) {
-    expect_ok(rlo_sharding_make(RLO_SHARDING_REPLICATED, &sharding));
-  } else if (kind == 1) {
-    expect_ok(rlo_sharding_make_maximal(
-        test_random_in(random, 0, num_devices - 1), &sharding));
-  } else if (kind == 2 && may_be_unreduced) {
-    expect_ok(rlo_sharding_make(RLO_SHARDING_UNREDUCED, &sharding));
-  } else if (kind == 3 && shape->rank > 0) {
-    sharding = draw_boxes(shape, num_devices, random);
-  } else {
-    sharding = draw_tiles(shape, num_devices, may_be_unreduced, random);
-  }
-  return sharding;
-}
-
 static void draw_shapes(exchange_case *c,
                         rlo_dtype dtype,
                         test_random *random) {
@@ -299,9 +211,7 @@ static void draw_shapes(exchange_case *c,
     dims[0][d] =
         test_random_once_in(random, 40) ? 0 : test_random_in(random, 1, most);
   }
-  for (int32_t d = 0; d < rank; ++d) {
-    dims[1][d] = dims[0][c->permutation[d]];
-  }
+  rlo_permutation_apply(c->permutation, rank, dims[0], dims[1]);
   for (int side = 0; side < 2; ++side) {
     c->shapes[side] = test_random_shape(
         random, dtype, dims[side], rank, TEST_PAD | TEST_TILE | TEST_TAIL);
@@ -317,10 +227,13 @@ void exchange_case_draw(exchange_case *c,
     *c =
         (exchange_case){.num_devices = test_random_in(random, 1, most_devices)};
     draw_shapes(c, dtypes[test_random_in(random, 0, num_dtypes - 1)], random);
-    c->shardings[0] =
-        draw_sharding(&c->shapes[0], c->num_devices, true, random);
-    c->shardings[1] =
-        draw_sharding(&c->shapes[1], c->num_devices, false, random);
+    for (int side = 0; side < 2; ++side) {
+      expect_ok(test_random_sharding(random,
+                                     &c->shapes[side],
+                                     c->num_devices,
+                                     side == 0,
+                                     &c->shardings[side]));
+    }
     if (plan(c)) {
       break;
     }

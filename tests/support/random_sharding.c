@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_sharding.h"
 
-#include <check.h>
+/** Devices of which each may hold a box, or a summand, of its own. */
+enum { MAX_LISTED = 64 };
 
 /* A number below a limit. */
 static int64_t below(test_random *random, int64_t limit) {
@@ -9,13 +10,15 @@ static int64_t below(test_random *random, int64_t limit) {
 }
 
 /* Slabs along one dimension, each of several devices, some empty. */
-static rlo_sharding *draw_slabs(test_random *random,
-                                const int64_t *dims,
-                                int32_t rank,
-                                int64_t num_devices) {
-  static rlo_box boxes[TEST_MAX_DEVICES];
+static rlo_status draw_slabs(test_random *random,
+                             const rlo_shape *shape,
+                             int64_t num_devices,
+                             rlo_sharding **out) {
+  static rlo_box boxes[MAX_LISTED];
+  const int64_t *dims = shape->dims;
+  int32_t rank = shape->rank;
   int32_t d = (int32_t)below(random, rank);
-  int64_t num_slabs = num_devices < 3 ? num_devices : 3;
+  int64_t num_slabs = test_random_in(random, 1, num_devices);
   for (int64_t k = 0; k < num_devices; ++k) {
     boxes[k] = (rlo_box){.rank = rank};
     for (int32_t e = 0; e < rank; ++e) {
@@ -24,16 +27,14 @@ static rlo_sharding *draw_slabs(test_random *random,
     boxes[k].start[d] = dims[d] * (k % num_slabs) / num_slabs;
     boxes[k].limit[d] = dims[d] * (k % num_slabs + 1) / num_slabs;
   }
-  rlo_sharding *sharding;
-  ck_assert_int_eq(rlo_sharding_make_boxes(boxes, num_devices, &sharding),
-                   RLO_OK);
-  return sharding;
+  return rlo_sharding_make_boxes(boxes, num_devices, out);
 }
 
-static rlo_sharding *draw_tiles(test_random *random,
-                                int32_t rank,
-                                int64_t num_devices,
-                                bool may_be_unreduced) {
+static rlo_status draw_tiles(test_random *random,
+                             int32_t rank,
+                             int64_t num_devices,
+                             bool may_be_unreduced,
+                             rlo_sharding **out) {
   static int64_t devices[TEST_MAX_DEVICES];
   rlo_sharding_tiles tiles = {.rank = rank, .devices = devices};
   for (int32_t d = 0; d < rank; ++d) {
@@ -62,41 +63,30 @@ static rlo_sharding *draw_tiles(test_random *random,
     devices[k] = devices[other];
     devices[other] = k;
   }
-  rlo_sharding *sharding;
-  ck_assert_msg(rlo_sharding_make_tiled(&tiles, &sharding) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
-  return sharding;
+  return rlo_sharding_make_tiled(&tiles, out);
 }
 
-rlo_sharding *test_random_sharding(test_random *random,
-                                   const int64_t *dims,
-                                   int32_t rank,
-                                   int64_t num_devices,
-                                   bool may_be_unreduced) {
+rlo_status test_random_sharding(test_random *random,
+                                const rlo_shape *shape,
+                                int64_t num_devices,
+                                bool may_be_unreduced,
+                                rlo_sharding **out) {
   enum { REPLICATED, MAXIMAL, SLABS, UNREDUCED, NUM_KINDS = 8 };
 
   int64_t kind = num_devices == 1 ? REPLICATED : below(random, NUM_KINDS);
-  rlo_sharding *sharding;
-  if (kind == SLABS && rank > 0 && num_devices <= 64) {
-    return draw_slabs(random, dims, rank, num_devices);
+  if (kind == SLABS && shape->rank > 0 && num_devices <= MAX_LISTED) {
+    return draw_slabs(random, shape, num_devices, out);
   }
   if (kind == MAXIMAL) {
-    ck_assert_int_eq(
-        rlo_sharding_make_maximal(below(random, num_devices), &sharding),
-        RLO_OK);
-    return sharding;
+    return rlo_sharding_make_maximal(below(random, num_devices), out);
   }
-  if (kind == REPLICATED ||
-      (kind == UNREDUCED && may_be_unreduced && num_devices <= 64)) {
-    ck_assert_int_eq(
-        rlo_sharding_make(kind == UNREDUCED ? RLO_SHARDING_UNREDUCED
-                                            : RLO_SHARDING_REPLICATED,
-                          &sharding),
-        RLO_OK);
-    return sharding;
+  if (kind == REPLICATED) {
+    return rlo_sharding_make(RLO_SHARDING_REPLICATED, out);
   }
-  return draw_tiles(random, rank, num_devices, may_be_unreduced);
+  if (kind == UNREDUCED && may_be_unreduced && num_devices <= MAX_LISTED) {
+    return rlo_sharding_make(RLO_SHARDING_UNREDUCED, out);
+  }
+  return draw_tiles(random, shape->rank, num_devices, may_be_unreduced, out);
 }
 
 int64_t test_count_addends(const rlo_sharding *sharding, int64_t num_devices) {

@@ -24,6 +24,24 @@ void test_run_list(rlo_problem_list *list, const void *src, void *dst) {
   rlo_problem_list_release(list);
 }
 
+void test_cut(const rlo_sharding *sharding,
+              const rlo_shape *shape,
+              int64_t device,
+              const void *whole,
+              void *part) {
+  rlo_box box;
+  rlo_shape shard;
+  rlo_chain *chain;
+  rlo_problem_list *list;
+  expect_ok(rlo_sharding_get_box(sharding, shape, device, &box));
+  expect_ok(rlo_sharding_get_shard_shape(sharding, shape, device, &shard));
+  expect_ok(rlo_chain_create(shape, &chain));
+  expect_ok(rlo_chain_slice(chain, box.start, box.limit, NULL));
+  expect_ok(rlo_chain_lower(chain, &shard, &list));
+  test_run_list(list, whole, part);
+  rlo_chain_release(chain);
+}
+
 /* A device that receives. */
 typedef struct receiver {
   const rlo_redistribution *plan;

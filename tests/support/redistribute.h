@@ -17,6 +17,15 @@ test_memory test_memory_make(const rlo_shape *shape);
  */
 void test_run_list(rlo_problem_list *list, const void *src, void *dst);
 
+/** Copies what a device holds of an array of this shape from the whole array,
+ *  on the host: by a slice, not by a redistribution. `part` has the bytes of
+ *  the device's shard. */
+void test_cut(const rlo_sharding *sharding,
+              const rlo_shape *shape,
+              int64_t device,
+              const void *whole,
+              void *part);
+
 /** Runs a plan in host memory: every device has a part of `from`, and is given
  *  one of `to`, whose `bytes` the caller frees. `shape` and `sharding` are
  *  those of the destination. Returns the bytes of all messages. */

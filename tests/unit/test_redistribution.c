@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/layout_util.h"
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
 #include "support/random_shape.h"
@@ -461,9 +462,7 @@ static bool check_random_pair(uint64_t seed, int64_t num_devices) {
                      ? 0
                      : test_random_in(&random, 1, rank < 4 ? 40 : 12);
   }
-  for (int32_t d = 0; d < rank; ++d) {
-    dims[1][d] = dims[0][permutation[d]];
-  }
+  rlo_permutation_apply(permutation, rank, dims[0], dims[1]);
   for (int k = 0; k < 2; ++k) {
     shapes[k] = test_random_shape(&random, dtype, dims[k], rank, TEST_ALL);
   }
@@ -472,10 +471,12 @@ static bool check_random_pair(uint64_t seed, int64_t num_devices) {
   o.to = &shapes[1];
   o.permutation = permutation;
   o.num_devices = num_devices;
-  o.from_sharding =
-      test_random_sharding(&random, dims[0], rank, num_devices, true);
-  o.to_sharding =
-      test_random_sharding(&random, dims[1], rank, num_devices, false);
+  ASSERT_OF_PAIR(test_random_sharding(
+                     &random, o.from, num_devices, true, &o.from_sharding) ==
+                 RLO_OK);
+  ASSERT_OF_PAIR(
+      test_random_sharding(&random, o.to, num_devices, false, &o.to_sharding) ==
+      RLO_OK);
   bool is_listed = check_plan(&o);
   rlo_sharding_release(o.from_sharding);
   rlo_sharding_release(o.to_sharding);

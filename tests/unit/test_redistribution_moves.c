@@ -30,20 +30,11 @@ static test_memory cut(const run *r,
                        int side,
                        int64_t device,
                        const void *whole) {
-  rlo_box box;
   rlo_shape shard;
-  rlo_chain *chain;
-  rlo_problem_list *list;
-  expect_ok(
-      rlo_sharding_get_box(r->shardings[side], &r->shapes[side], device, &box));
   expect_ok(rlo_sharding_get_shard_shape(
       r->shardings[side], &r->shapes[side], device, &shard));
   test_memory memory = test_memory_make(&shard);
-  expect_ok(rlo_chain_create(&r->shapes[side], &chain));
-  expect_ok(rlo_chain_slice(chain, box.start, box.limit, NULL));
-  expect_ok(rlo_chain_lower(chain, &shard, &list));
-  test_run_list(list, whole, memory.bytes);
-  rlo_chain_release(chain);
+  test_cut(r->shardings[side], &r->shapes[side], device, whole, memory.bytes);
   return memory;
 }
 

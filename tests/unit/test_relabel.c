@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "relayout/layout_util.h"
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
 #include "shard/assignment.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/random_sharding.h"
+#include "support/short_memory.h"
 #include "support/suite.h"
 
 enum { MAX_DEVICES = 1024, MAX_BRUTE = 6 };
@@ -173,9 +174,7 @@ static void check_random_pair(uint64_t seed, int64_t num_devices) {
   for (int32_t d = 0; d < RANK; ++d) {
     dims[0][d] = test_random_in(&random, 1, 50);
   }
-  for (int32_t d = 0; d < RANK; ++d) {
-    dims[1][d] = dims[0][permutation[d]];
-  }
+  rlo_permutation_apply(permutation, RANK, dims[0], dims[1]);
   /* Of 4 bits, pieces are rounded up to whole bytes. */
   for (int k = 0; k < 2; ++k) {
     rlo_dtype dtype = seed % 2 == 0 ? RLO_DTYPE_F32 : RLO_DTYPE_S4;
@@ -186,10 +185,10 @@ static void check_random_pair(uint64_t seed, int64_t num_devices) {
   o.to = &shapes[1];
   o.permutation = permutation;
   o.num_devices = num_devices;
-  o.from_sharding =
-      test_random_sharding(&random, dims[0], RANK, num_devices, true);
-  o.to_sharding =
-      test_random_sharding(&random, dims[1], RANK, num_devices, false);
+  expect_ok(test_random_sharding(
+      &random, o.from, num_devices, true, &o.from_sharding));
+  expect_ok(
+      test_random_sharding(&random, o.to, num_devices, false, &o.to_sharding));
   int64_t bytes = relabel(&o, devices);
   int64_t limit =
       num_devices <= MAX_BRUTE ? least_by_brute_force(&o) : bytes_sent(&o);
@@ -414,25 +413,20 @@ RLO_TABLE_TEST(test_relabel__reports_that_memory_is_out, short_of_memory) {
   o.to = &shape;
   o.from_sharding = o.to_sharding;
   rlo_redistribution *plan = plan_of(&o);
-  int64_t live_count = rlo__alloc_live_count();
   rlo_sharding *relabelled = NULL;
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  int64_t nth = 0;
-  while (status == RLO_OUT_OF_MEMORY) {
-    ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+  test_short_memory run = {0};
+  while (test_short_memory_next(&run)) {
     ck_assert_ptr_null(relabelled);
-    rlo__alloc_set_fault(++nth, false);
-    status = rlo_redistribution_relabel(plan, devices);
-    if (status == RLO_OK) {
+    run.status = rlo_redistribution_relabel(plan, devices);
+    if (run.status == RLO_OK) {
       set_identity(devices, count);
       devices[0] = 1;
       devices[1] = 0;
-      status = rlo_sharding_relabel(o.to_sharding, devices, count, &relabelled);
+      run.status =
+          rlo_sharding_relabel(o.to_sharding, devices, count, &relabelled);
     }
-    rlo__alloc_set_fault(0, false);
   }
-  expect_ok(status);
-  ck_assert_int_gt(nth, 5);
+  ck_assert_int_gt(run.num_tries, 5);
   rlo_sharding_release(relabelled);
   rlo_redistribution_release(plan);
   rlo_sharding_release(o.to_sharding);
