@@ -390,7 +390,10 @@ static void check_faults(MPI_Comm comm) {
   mpi_team_end_run(&t, &c, true);
   rlo_mpi_link_release(t.link);
   mpi_case_deinit(&c);
-  CHECK(MPI_Wtime() - begin < 10, "%g s", MPI_Wtime() - begin);
+  /* Ten seconds, on a machine that is not busy with other tests. */
+  const char *patience = getenv("CK_TIMEOUT_MULTIPLIER");
+  const double limit = 10 * (patience != NULL ? atof(patience) : 1);
+  CHECK(MPI_Wtime() - begin < limit, "%g s", MPI_Wtime() - begin);
 }
 
 static void check_refusals(MPI_Comm comm) {
