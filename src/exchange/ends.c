@@ -9,16 +9,16 @@
 
 /* ------------------------------------------------------------------ pieces */
 
-bool rlo__party_accepts(const rlo__party *party, int64_t addend) {
-  return party->is_filled &&
-         party->incoming[party->first_missing]->piece.addend == addend;
+bool rlo__member_accepts(const rlo__member *member, int64_t addend) {
+  return member->is_filled &&
+         member->incoming[member->first_missing]->piece.addend == addend;
 }
 
-void rlo__party_set_placed(rlo__party *party, const rlo__message *message) {
-  party->is_placed[message->number] = true;
-  while (party->first_missing < party->num_incoming &&
-         party->is_placed[party->first_missing]) {
-    ++party->first_missing;
+void rlo__member_set_placed(rlo__member *member, const rlo__message *message) {
+  member->is_placed[message->number] = true;
+  while (member->first_missing < member->num_incoming &&
+         member->is_placed[member->first_missing]) {
+    ++member->first_missing;
   }
 }
 
@@ -45,17 +45,17 @@ bool rlo__ends_is_complete(rlo_exchange *x, cl_event *event) {
   return true;
 }
 
-static rlo__party *find_party(const rlo_exchange *x,
-                              int32_t direction,
-                              const rlo__end *e) {
-  return &x->parties[direction == RLO__SENDS ? e->message->from
+static rlo__member *find_member(const rlo_exchange *x,
+                                int32_t direction,
+                                const rlo__end *e) {
+  return &x->members[direction == RLO__SENDS ? e->message->from
                                              : e->message->to];
 }
 
-static const rlo__room *find_room(const rlo_exchange *x,
-                                  int32_t direction,
-                                  const rlo__end *e) {
-  return &x->rooms[find_party(x, direction, e)->room];
+static const rlo__scratch *find_scratch(const rlo_exchange *x,
+                                        int32_t direction,
+                                        const rlo__end *e) {
+  return &x->scratches[find_member(x, direction, e)->scratch];
 }
 
 static ptrdiff_t slot_of(const rlo_exchange *x,
@@ -67,7 +67,7 @@ static ptrdiff_t slot_of(const rlo_exchange *x,
 static cl_mem find_buffer(const rlo_exchange *x,
                           int32_t direction,
                           const rlo__end *e) {
-  return find_room(x, direction, e)
+  return find_scratch(x, direction, e)
       ->buffers[direction][slot_of(x, direction, e)];
 }
 
@@ -87,7 +87,7 @@ static void use_memory(rlo_exchange *x, int32_t direction, rlo__end *e) {
   if (e->is_counted) {
     return;
   }
-  bool is_host = find_room(x, direction, e)->context == NULL;
+  bool is_host = find_scratch(x, direction, e)->context == NULL;
   int64_t *peak =
       is_host ? &x->info.host_scratch_peak : &x->info.device_scratch_peak;
   int64_t *in_use = &x->scratch_in_use[is_host ? 0 : 1];
@@ -98,7 +98,7 @@ static void use_memory(rlo_exchange *x, int32_t direction, rlo__end *e) {
 
 static void free_slot(rlo_exchange *x, int32_t direction, rlo__end *e) {
   if (e->is_counted) {
-    bool is_host = find_room(x, direction, e)->context == NULL;
+    bool is_host = find_scratch(x, direction, e)->context == NULL;
     x->scratch_in_use[is_host ? 0 : 1] -= e->message->piece.bytes;
   }
   if (e->uses_spare && direction == RLO__RECEIVES) {
@@ -112,7 +112,7 @@ static rlo_status map(rlo_exchange *x,
                       int32_t direction,
                       cl_map_flags flags,
                       rlo__end *e) {
-  cl_command_queue queue = find_party(x, direction, e)->member.queue;
+  cl_command_queue queue = find_member(x, direction, e)->member.queue;
   cl_event packed = e->event;
   cl_int code;
   e->event = NULL;
@@ -149,7 +149,7 @@ static rlo_status unmap(rlo_exchange *x,
   void *mapped = e->mapped;
   e->mapped = NULL;
   return RLO_CL(clEnqueueUnmapMemObject,
-                find_party(x, direction, e)->member.queue,
+                find_member(x, direction, e)->member.queue,
                 find_buffer(x, direction, e),
                 mapped,
                 0,
@@ -159,7 +159,7 @@ static rlo_status unmap(rlo_exchange *x,
 
 /* The end's message is through, but for what its queue still does. */
 static void leave(rlo_exchange *x, int32_t direction, rlo__end *e) {
-  cl_command_queue queue = find_party(x, direction, e)->member.queue;
+  cl_command_queue queue = find_member(x, direction, e)->member.queue;
   e->phase = RLO__PHASE_LEAVING;
   x->has_moved = true;
   if (e->mapped == NULL) {
@@ -206,15 +206,15 @@ static void count_received(rlo_exchange *x, const rlo__message *m) {
 
 /* Of a rank that has failed: what it sends does not matter. */
 static void begin_failed_send(rlo_exchange *x, rlo__end *e) {
-  const rlo__room *room = find_room(x, RLO__SENDS, e);
-  e->data = room->context != NULL
+  const rlo__scratch *scratch = find_scratch(x, RLO__SENDS, e);
+  e->data = scratch->context != NULL
                 ? x->spare[RLO__SENDS]
-                : room->memory[RLO__SENDS][slot_of(x, RLO__SENDS, e)];
+                : scratch->memory[RLO__SENDS][slot_of(x, RLO__SENDS, e)];
   e->phase = RLO__PHASE_READY;
 }
 
 static rlo_status enqueue_pack(rlo_exchange *x, rlo__end *e) {
-  const rlo__party *p = find_party(x, RLO__SENDS, e);
+  const rlo__member *p = find_member(x, RLO__SENDS, e);
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = p->memory.src;
   operands.src_offset_bytes = p->memory.src_offset_bytes;
@@ -230,18 +230,18 @@ static rlo_status enqueue_pack(rlo_exchange *x, rlo__end *e) {
 }
 
 static void begin_send(rlo_exchange *x, rlo__end *e) {
-  const rlo__room *room = find_room(x, RLO__SENDS, e);
+  const rlo__scratch *scratch = find_scratch(x, RLO__SENDS, e);
   const rlo__task *pack = &e->message->pack;
   if (rlo__exchange_has_failed(x)) {
     begin_failed_send(x, e);
     return;
   }
-  if (room->context != NULL) {
+  if (scratch->context != NULL) {
     use_memory(x, RLO__SENDS, e);
     rlo__exchange_fail(x, enqueue_pack(x, e));
     return;
   }
-  const char *src = find_party(x, RLO__SENDS, e)->memory.host_src;
+  const char *src = find_member(x, RLO__SENDS, e)->memory.host_src;
   if (pack->is_run) {
     /* The source is the message. Nobody writes what `data` of a send is. */
     e->data = (void *)(uintptr_t)(src + pack->run_src_offset);
@@ -254,7 +254,7 @@ static void begin_send(rlo_exchange *x, rlo__end *e) {
   }
   x->has_computed = true;
   use_memory(x, RLO__SENDS, e);
-  e->data = room->memory[RLO__SENDS][slot_of(x, RLO__SENDS, e)];
+  e->data = scratch->memory[RLO__SENDS][slot_of(x, RLO__SENDS, e)];
   e->phase = RLO__PHASE_READY;
   rlo__exchange_fail(x, rlo__task_run(pack, src, e->data, x->num_host_threads));
 }
@@ -304,11 +304,11 @@ static rlo_status step_send(rlo_exchange *x, rlo__end *e) {
 /* Of a rank that has failed: it receives, one after the other, what the rest of
  * the ranks sends. */
 static void begin_failed_receive(rlo_exchange *x, rlo__end *e) {
-  const rlo__room *room = find_room(x, RLO__RECEIVES, e);
+  const rlo__scratch *scratch = find_scratch(x, RLO__RECEIVES, e);
   if (e->message->route != RLO__ROUTE_LINK) {
     leave(x, RLO__RECEIVES, e);
-  } else if (room->context == NULL) {
-    e->data = room->memory[RLO__RECEIVES][slot_of(x, RLO__RECEIVES, e)];
+  } else if (scratch->context == NULL) {
+    e->data = scratch->memory[RLO__RECEIVES][slot_of(x, RLO__RECEIVES, e)];
     e->phase = RLO__PHASE_READY;
   } else if (!x->is_spare_used && e->message->turn == x->turns[RLO__RECEIVES]) {
     x->is_spare_used = true;
@@ -319,14 +319,14 @@ static void begin_failed_receive(rlo_exchange *x, rlo__end *e) {
 }
 
 static void begin_receive(rlo_exchange *x, rlo__end *e) {
-  const rlo__room *room = find_room(x, RLO__RECEIVES, e);
+  const rlo__scratch *scratch = find_scratch(x, RLO__RECEIVES, e);
   if (rlo__exchange_has_failed(x)) {
     begin_failed_receive(x, e);
     return;
   }
-  rlo__party *p = find_party(x, RLO__RECEIVES, e);
+  rlo__member *p = find_member(x, RLO__RECEIVES, e);
   const rlo__task *place = &e->message->place;
-  if (room->context == NULL && e->message->route == RLO__ROUTE_LINK &&
+  if (scratch->context == NULL && e->message->route == RLO__ROUTE_LINK &&
       place->is_run) {
     /* Into the destination, once that has its fill. */
     if (p->is_filled) {
@@ -337,10 +337,10 @@ static void begin_receive(rlo_exchange *x, rlo__end *e) {
     return;
   }
   e->phase = RLO__PHASE_READY;
-  if (room->context == NULL) {
+  if (scratch->context == NULL) {
     if (e->message->route == RLO__ROUTE_LINK) {
       use_memory(x, RLO__RECEIVES, e);
-      e->data = room->memory[RLO__RECEIVES][slot_of(x, RLO__RECEIVES, e)];
+      e->data = scratch->memory[RLO__RECEIVES][slot_of(x, RLO__RECEIVES, e)];
     }
     return;
   }
@@ -383,7 +383,7 @@ static rlo_status enqueue_copy(rlo_exchange *x, rlo__end *e) {
     return RLO_FAIL(RLO_INTERNAL, "a message arrived before it was packed");
   }
   return RLO_CL(clEnqueueCopyBuffer,
-                find_party(x, RLO__RECEIVES, e)->member.queue,
+                find_member(x, RLO__RECEIVES, e)->member.queue,
                 find_buffer(x, RLO__SENDS, sender),
                 find_buffer(x, RLO__RECEIVES, e),
                 0,
@@ -395,7 +395,7 @@ static rlo_status enqueue_copy(rlo_exchange *x, rlo__end *e) {
 }
 
 static rlo_status enqueue_place(rlo_exchange *x, rlo__end *e) {
-  const rlo__party *p = find_party(x, RLO__RECEIVES, e);
+  const rlo__member *p = find_member(x, RLO__RECEIVES, e);
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = find_buffer(x, RLO__RECEIVES, e);
   operands.dst = p->memory.dst;
@@ -410,7 +410,7 @@ static rlo_status enqueue_place(rlo_exchange *x, rlo__end *e) {
 }
 
 static void place(rlo_exchange *x, rlo__end *e) {
-  rlo__party *p = find_party(x, RLO__RECEIVES, e);
+  rlo__member *p = find_member(x, RLO__RECEIVES, e);
   const rlo__message *m = e->message;
   if (p->member.context != NULL) {
     rlo__exchange_fail(x, enqueue_place(x, e));
@@ -427,7 +427,7 @@ static void place(rlo_exchange *x, rlo__end *e) {
       leave_sender(x, m);
     }
   }
-  rlo__party_set_placed(p, m);
+  rlo__member_set_placed(p, m);
   count_received(x, m);
   if (m->route != RLO__ROUTE_LINK) {
     count_sent(x, m);
@@ -472,8 +472,8 @@ static rlo_status step_receive(rlo_exchange *x, rlo__end *e) {
     case RLO__PHASE_ARRIVED:
       if (rlo__exchange_has_failed(x)) {
         leave(x, RLO__RECEIVES, e);
-      } else if (rlo__party_accepts(find_party(x, RLO__RECEIVES, e),
-                                    e->message->piece.addend)) {
+      } else if (rlo__member_accepts(find_member(x, RLO__RECEIVES, e),
+                                     e->message->piece.addend)) {
         place(x, e);
       }
       return e->phase == RLO__PHASE_LEAVING ? rlo__transfer_close(x, e)

@@ -37,9 +37,9 @@ void rlo__ends_abandon(rlo_exchange *exchange);
 bool rlo__ends_is_complete(rlo_exchange *exchange, cl_event *event);
 
 /** Whether pieces of an addend may be placed in a member's destination. */
-bool rlo__party_accepts(const rlo__party *party, int64_t addend);
+bool rlo__member_accepts(const rlo__member *member, int64_t addend);
 
 /** Notes that a piece is placed. */
-void rlo__party_set_placed(rlo__party *party, const rlo__message *message);
+void rlo__member_set_placed(rlo__member *member, const rlo__message *message);
 
 #endif

@@ -139,21 +139,21 @@ static rlo_status measure_shard(const rlo_sharding *sharding,
   return rlo_shape_array_size(&shard, out_bytes);
 }
 
-/* Finds the room of a context, or makes it. */
-static int32_t find_room(rlo_exchange *x, rlo_context *context) {
+/* Finds the scratch of a context, or makes it. */
+static int32_t find_scratch(rlo_exchange *x, rlo_context *context) {
   int32_t n = 0;
-  while (n < x->num_rooms && x->rooms[n].context != context) {
+  while (n < x->num_scratches && x->scratches[n].context != context) {
     ++n;
   }
-  if (n == x->num_rooms) {
-    x->rooms[x->num_rooms++].context = context;
+  if (n == x->num_scratches) {
+    x->scratches[x->num_scratches++].context = context;
   }
   return n;
 }
 
-static rlo_status init_party(rlo_exchange *x,
-                             const rlo_exchange_member *member,
-                             rlo__party *p) {
+static rlo_status init_member(rlo_exchange *x,
+                              const rlo_exchange_member *member,
+                              rlo__member *p) {
   const rlo_redistribution *plan = x->plan;
   RLO_TRY(rlo__redistribution_check_device(plan, member->device));
   RLO_TRY(check_queue(member));
@@ -163,7 +163,7 @@ static rlo_status init_party(rlo_exchange *x,
     (void)clRetainCommandQueue(member->queue);
     p->member.queue = member->queue;
   }
-  p->room = find_room(x, member->context);
+  p->scratch = find_scratch(x, member->context);
   RLO_TRY(measure_shard(
       plan->sharding[0], &plan->source_shape, member->device, &p->src_bytes));
   return measure_shard(plan->sharding[1],
@@ -172,20 +172,20 @@ static rlo_status init_party(rlo_exchange *x,
                        &p->dst_bytes);
 }
 
-static rlo_status init_parties(rlo_exchange *x, const rlo_exchange_options *o) {
+static rlo_status init_members(rlo_exchange *x, const rlo_exchange_options *o) {
   size_t count = (size_t)o->num_members;
-  x->parties = rlo__alloc_array(count, sizeof *x->parties);
-  x->rooms = rlo__alloc_array(count, sizeof *x->rooms);
-  if (x->parties == NULL || x->rooms == NULL) {
+  x->members = rlo__alloc_array(count, sizeof *x->members);
+  x->scratches = rlo__alloc_array(count, sizeof *x->scratches);
+  if (x->members == NULL || x->scratches == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  for (; x->num_parties < o->num_members; ++x->num_parties) {
-    rlo_status status =
-        init_party(x, &o->members[x->num_parties], &x->parties[x->num_parties]);
+  for (; x->num_members < o->num_members; ++x->num_members) {
+    rlo_status status = init_member(
+        x, &o->members[x->num_members], &x->members[x->num_members]);
     if (status != RLO_OK) {
-      ++x->num_parties;
+      ++x->num_members;
       return rlo__status_prefix(
-          status, "member %" PRId64 ": ", x->num_parties - 1);
+          status, "member %" PRId64 ": ", x->num_members - 1);
     }
   }
   return RLO_OK;
@@ -197,11 +197,11 @@ static rlo_status count_incoming(rlo_exchange *x) {
   for (size_t k = 0; k < x->messages.count; ++k) {
     rlo__message *m = &x->messages.items[k];
     if (m->to >= 0) {
-      m->number = x->parties[m->to].num_incoming++;
+      m->number = x->members[m->to].num_incoming++;
     }
   }
-  for (int64_t k = 0; k < x->num_parties; ++k) {
-    rlo__party *p = &x->parties[k];
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    rlo__member *p = &x->members[k];
     size_t count = (size_t)p->num_incoming;
     p->incoming = rlo__alloc_array(count, sizeof(rlo__message *));
     p->is_placed = rlo__alloc_array(count, sizeof *p->is_placed);
@@ -213,7 +213,7 @@ static rlo_status count_incoming(rlo_exchange *x) {
   for (size_t k = 0; k < x->messages.count; ++k) {
     rlo__message *m = &x->messages.items[k];
     if (m->to >= 0) {
-      x->parties[m->to].incoming[m->number] = m;
+      x->members[m->to].incoming[m->number] = m;
     }
   }
   return RLO_OK;
@@ -240,7 +240,7 @@ static rlo_status list_messages(rlo_exchange *x) {
 
 /* Whether a piece is the only one of addend 0 that a member receives: then it
  * is all of the destination. */
-static bool is_whole(const rlo__party *p, const rlo__message *m) {
+static bool is_whole(const rlo__member *p, const rlo__message *m) {
   return m->number == 0 &&
          (p->num_incoming == 1 || p->incoming[1]->piece.addend > 0);
 }
@@ -248,7 +248,7 @@ static bool is_whole(const rlo__party *p, const rlo__message *m) {
 static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
   rlo_problem_list *list;
   if (m->from >= 0 && m->route != RLO__ROUTE_DIRECT) {
-    const rlo_exchange_member *from = &x->parties[m->from].member;
+    const rlo_exchange_member *from = &x->members[m->from].member;
     RLO_TRY(
         rlo_redistribution_lower_send(x->plan, from->device, &m->piece, &list));
     RLO_TRY(rlo__task_init(from->context, list, &m->pack));
@@ -256,7 +256,7 @@ static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
   if (m->to < 0) {
     return RLO_OK;
   }
-  const rlo__party *to = &x->parties[m->to];
+  const rlo__member *to = &x->members[m->to];
   bool fills = is_whole(to, m);
   if (m->route == RLO__ROUTE_DIRECT) {
     RLO_TRY(rlo_redistribution_lower_move(
@@ -268,7 +268,7 @@ static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
   return rlo__task_init(to->member.context, list, &m->place);
 }
 
-static rlo_status make_fill(rlo_exchange *x, rlo__party *p) {
+static rlo_status make_fill(rlo_exchange *x, rlo__member *p) {
   if (x->plan->rank == 0 || p->dst_bytes == 0 ||
       (p->num_incoming > 0 && is_whole(p, p->incoming[0]))) {
     return RLO_OK;
@@ -306,8 +306,8 @@ static rlo_status plan_messages(rlo_exchange *x) {
     RLO_TRY(make_tasks(x, &x->messages.items[k]));
     count_message(x, &x->messages.items[k]);
   }
-  for (int64_t k = 0; k < x->num_parties; ++k) {
-    RLO_TRY(make_fill(x, &x->parties[k]));
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    RLO_TRY(make_fill(x, &x->members[k]));
   }
   return RLO_OK;
 }
@@ -331,52 +331,54 @@ static rlo_status count_rounds(rlo_exchange *x) {
   return RLO_OK;
 }
 
-/* ------------------------------------------------------------------- rooms */
+/* ----------------------------------------------------------------- scratch */
 
-/* What a room has to hold in a direction: the largest message, if any. */
-static void size_rooms(rlo_exchange *x) {
+/* What a scratch has to hold in a direction: the largest message, if any. */
+static void size_scratches(rlo_exchange *x) {
   for (int32_t direction = 0; direction < 2; ++direction) {
     for (int64_t k = 0; k < x->counts[direction]; ++k) {
       const rlo__message *m = x->lists[direction][k];
-      int64_t party = direction == RLO__SENDS ? m->from : m->to;
-      rlo__room *room = &x->rooms[x->parties[party].room];
-      if (room->context == NULL && direction == RLO__RECEIVES &&
+      int64_t member = direction == RLO__SENDS ? m->from : m->to;
+      rlo__scratch *scratch = &x->scratches[x->members[member].scratch];
+      if (scratch->context == NULL && direction == RLO__RECEIVES &&
           m->route != RLO__ROUTE_LINK) {
         continue; /* Read where the sender has it. */
       }
-      room->bytes = rlo__max(room->bytes, m->piece.bytes);
-      room->counts[direction] =
+      scratch->bytes = rlo__max(scratch->bytes, m->piece.bytes);
+      scratch->counts[direction] =
           (int32_t)rlo__min(x->num_slots, x->counts[direction]);
     }
   }
 }
 
-static rlo_status allocate_room(rlo_exchange *x, rlo__room *room) {
+static rlo_status allocate_scratch(rlo_exchange *x, rlo__scratch *scratch) {
   for (int32_t direction = 0; direction < 2; ++direction) {
-    for (int32_t slot = 0; slot < room->counts[direction]; ++slot) {
-      if (room->context != NULL) {
-        RLO_TRY(rlo__buffer_create_mappable(
-            room->context, room->bytes, &room->buffers[direction][slot]));
-        x->info.device_scratch_bytes += room->bytes;
+    for (int32_t slot = 0; slot < scratch->counts[direction]; ++slot) {
+      if (scratch->context != NULL) {
+        RLO_TRY(
+            rlo__buffer_create_mappable(scratch->context,
+                                        scratch->bytes,
+                                        &scratch->buffers[direction][slot]));
+        x->info.device_scratch_bytes += scratch->bytes;
         continue;
       }
-      room->memory[direction][slot] = rlo__alloc((size_t)room->bytes);
-      if (room->memory[direction][slot] == NULL) {
+      scratch->memory[direction][slot] = rlo__alloc((size_t)scratch->bytes);
+      if (scratch->memory[direction][slot] == NULL) {
         return RLO_OUT_OF_MEMORY;
       }
-      x->info.host_scratch_bytes += room->bytes;
+      x->info.host_scratch_bytes += scratch->bytes;
     }
   }
   return RLO_OK;
 }
 
-static rlo_status allocate_rooms(rlo_exchange *x) {
+static rlo_status allocate_scratches(rlo_exchange *x) {
   int64_t spare_bytes = 0;
-  size_rooms(x);
-  for (int32_t n = 0; n < x->num_rooms; ++n) {
-    RLO_TRY(allocate_room(x, &x->rooms[n]));
-    if (x->has_link && x->rooms[n].context != NULL) {
-      spare_bytes = rlo__max(spare_bytes, x->rooms[n].bytes);
+  size_scratches(x);
+  for (int32_t n = 0; n < x->num_scratches; ++n) {
+    RLO_TRY(allocate_scratch(x, &x->scratches[n]));
+    if (x->has_link && x->scratches[n].context != NULL) {
+      spare_bytes = rlo__max(spare_bytes, x->scratches[n].bytes);
     }
   }
   for (int32_t direction = 0; direction < 2 && spare_bytes > 0; ++direction) {
@@ -389,10 +391,10 @@ static rlo_status allocate_rooms(rlo_exchange *x) {
   return RLO_OK;
 }
 
-static rlo__room *find_host_room(const rlo_exchange *x) {
-  for (int32_t n = 0; n < x->num_rooms; ++n) {
-    if (x->rooms[n].context == NULL) {
-      return &x->rooms[n];
+static rlo__scratch *find_host_scratch(const rlo_exchange *x) {
+  for (int32_t n = 0; n < x->num_scratches; ++n) {
+    if (x->scratches[n].context == NULL) {
+      return &x->scratches[n];
     }
   }
   return NULL;
@@ -401,10 +403,11 @@ static rlo__room *find_host_room(const rlo_exchange *x) {
 /* Moves the host's slots of what is sent into memory of the link's, if that
  * has any. Waits for all ranks. */
 static rlo_status share_memory(rlo_exchange *x) {
-  rlo__room *room = find_host_room(x);
-  const int32_t count = room == NULL ? 0 : room->counts[RLO__SENDS];
+  rlo__scratch *scratch = find_host_scratch(x);
+  const int32_t count = scratch == NULL ? 0 : scratch->counts[RLO__SENDS];
   const int64_t step =
-      room == NULL ? 0 : rlo__ceil_div(room->bytes, SLOT_ALIGN) * SLOT_ALIGN;
+      scratch == NULL ? 0
+                      : rlo__ceil_div(scratch->bytes, SLOT_ALIGN) * SLOT_ALIGN;
   void *memory = NULL;
   if (!x->has_link || x->link.share == NULL) {
     return RLO_OK;
@@ -412,20 +415,20 @@ static rlo_status share_memory(rlo_exchange *x) {
   RLO_TRY(RLO__CALLBACK(x->link.share(x->link.payload, count * step, &memory),
                         "the link's memory"));
   for (int32_t slot = 0; memory != NULL && slot < count; ++slot) {
-    rlo__free(room->memory[RLO__SENDS][slot]);
-    room->memory[RLO__SENDS][slot] = (char *)memory + slot * step;
-    room->is_shared = true;
+    rlo__free(scratch->memory[RLO__SENDS][slot]);
+    scratch->memory[RLO__SENDS][slot] = (char *)memory + slot * step;
+    scratch->is_shared = true;
   }
   return RLO_OK;
 }
 
-static void release_room(rlo__room *room) {
+static void release_scratch(rlo__scratch *scratch) {
   for (int32_t direction = 0; direction < 2; ++direction) {
-    for (int32_t slot = 0; slot < room->counts[direction]; ++slot) {
-      if (direction == RLO__RECEIVES || !room->is_shared) {
-        rlo__free(room->memory[direction][slot]);
+    for (int32_t slot = 0; slot < scratch->counts[direction]; ++slot) {
+      if (direction == RLO__RECEIVES || !scratch->is_shared) {
+        rlo__free(scratch->memory[direction][slot]);
       }
-      rlo_buffer_release(room->context, room->buffers[direction][slot]);
+      rlo_buffer_release(scratch->context, scratch->buffers[direction][slot]);
     }
   }
 }
@@ -438,7 +441,7 @@ static rlo_status init(rlo_exchange_options *o, rlo_exchange *x) {
   x->num_host_threads = o->num_host_threads;
   x->plan = rlo_redistribution_retain(o->plan);
   x->hash = hash_options(o);
-  RLO_TRY(init_parties(x, o));
+  RLO_TRY(init_members(x, o));
   RLO_TRY(rlo__message_list_init(x->plan,
                                  o->members,
                                  o->num_members,
@@ -447,7 +450,7 @@ static rlo_status init(rlo_exchange_options *o, rlo_exchange *x) {
                                  &x->messages));
   RLO_TRY(plan_messages(x));
   RLO_TRY(count_rounds(x));
-  return allocate_rooms(x);
+  return allocate_scratches(x);
 }
 
 static rlo_status create(rlo_exchange_options *o, rlo_exchange **out_exchange) {
@@ -503,7 +506,7 @@ rlo_exchange *rlo_exchange_retain(rlo_exchange *exchange) {
   return exchange;
 }
 
-static void release_party(rlo__party *p) {
+static void release_member(rlo__member *p) {
   rlo__task_deinit(&p->fill);
   rlo__free(p->incoming);
   rlo__free(p->is_placed);
@@ -523,18 +526,18 @@ void rlo_exchange_release(rlo_exchange *exchange) {
     rlo__run_abandon(x);
   }
   rlo__message_list_deinit(&x->messages);
-  for (int32_t n = 0; n < x->num_rooms; ++n) {
-    release_room(&x->rooms[n]);
+  for (int32_t n = 0; n < x->num_scratches; ++n) {
+    release_scratch(&x->scratches[n]);
   }
-  for (int64_t k = 0; k < x->num_parties; ++k) {
-    release_party(&x->parties[k]);
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    release_member(&x->members[k]);
   }
   for (int32_t direction = 0; direction < 2; ++direction) {
     rlo__free(x->lists[direction]);
     rlo__free(x->spare[direction]);
   }
-  rlo__free(x->parties);
-  rlo__free(x->rooms);
+  rlo__free(x->members);
+  rlo__free(x->scratches);
   rlo_redistribution_release(x->plan);
   rlo__free(x);
 }

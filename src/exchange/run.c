@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------------- start */
 
-static rlo_status check_host_memory(const rlo__party *p) {
+static rlo_status check_host_memory(const rlo__member *p) {
   const char *side =
       p->memory.host_src == NULL && p->src_bytes > 0 ? "source" : "destination";
   int64_t bytes = side[0] == 's' ? p->src_bytes : p->dst_bytes;
@@ -25,9 +25,9 @@ static rlo_status check_host_memory(const rlo__party *p) {
   return RLO_OK;
 }
 
-static void begin_party(rlo_exchange *x,
-                        rlo__party *p,
-                        const rlo_exchange_memory *memory) {
+static void begin_member(rlo_exchange *x,
+                         rlo__member *p,
+                         const rlo_exchange_memory *memory) {
   p->memory = memory != NULL ? *memory : (rlo_exchange_memory){0};
   p->is_filled = false;
   p->first_missing = 0;
@@ -57,7 +57,7 @@ rlo_status rlo_exchange_start(rlo_exchange *exchange,
                     "the exchange runs already; step it until it is done");
   }
   if (!x->has_link) {
-    RLO_REQUIRE_LIST(memories, x->num_parties);
+    RLO_REQUIRE_LIST(memories, x->num_members);
   }
   if (x->is_lost) {
     return rlo__status_restore(&x->failure);
@@ -66,11 +66,11 @@ rlo_status rlo_exchange_start(rlo_exchange *exchange,
   x->next[0] = x->next[1] = 0;
   x->turns[0] = x->turns[1] = 0;
   reset_counters(&x->info);
-  if (memories == NULL && x->num_parties > 0) {
+  if (memories == NULL && x->num_members > 0) {
     rlo__exchange_fail(x, RLO_FAIL(RLO_INVALID_ARGUMENT, "'memories' is NULL"));
   }
-  for (int64_t k = 0; k < x->num_parties; ++k) {
-    begin_party(x, &x->parties[k], memories == NULL ? NULL : &memories[k]);
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    begin_member(x, &x->members[k], memories == NULL ? NULL : &memories[k]);
   }
   x->state = RLO__RUN_MOVES;
   return RLO_OK;
@@ -85,8 +85,8 @@ static rlo_status enqueue_marker(cl_command_queue queue, cl_event *out_event) {
 
 /* Enqueues a task that writes a member's destination; `source` is whose memory
  * it reads. */
-static rlo_status enqueue_direct(rlo__party *p,
-                                 rlo__party *source,
+static rlo_status enqueue_direct(rlo__member *p,
+                                 rlo__member *source,
                                  const rlo__task *task,
                                  cl_event *out_event) {
   rlo_operands operands = RLO_OPERANDS_INIT;
@@ -107,8 +107,8 @@ static rlo_status enqueue_direct(rlo__party *p,
 
 /* Runs or enqueues a task; false if it is left for the next step. */
 static bool run_direct(rlo_exchange *x,
-                       rlo__party *p,
-                       rlo__party *source,
+                       rlo__member *p,
+                       rlo__member *source,
                        const rlo__task *task,
                        cl_event *out_event) {
   if (task->count == 0) {
@@ -141,7 +141,7 @@ static void count_direct(rlo_exchange *x, const rlo__message *m) {
 }
 
 /* Fills a destination, and moves what needs no message and whose turn it is. */
-static void step_party(rlo_exchange *x, rlo__party *p) {
+static void step_member(rlo_exchange *x, rlo__member *p) {
   if (rlo__exchange_has_failed(x)) {
     return;
   }
@@ -154,15 +154,15 @@ static void step_party(rlo_exchange *x, rlo__party *p) {
       continue;
     }
     if (rlo__exchange_has_failed(x) ||
-        !rlo__party_accepts(p, m->piece.addend) ||
+        !rlo__member_accepts(p, m->piece.addend) ||
         !run_direct(x,
                     p,
-                    &x->parties[m->from],
+                    &x->members[m->from],
                     &m->place,
                     &p->events[p->next_direct])) {
       return;
     }
-    rlo__party_set_placed(p, m);
+    rlo__member_set_placed(p, m);
     count_direct(x, m);
   }
 }
@@ -179,8 +179,8 @@ static void release_event(cl_event *event) {
 static void begin_drain(rlo_exchange *x) {
   x->state = RLO__RUN_DRAINS;
   x->has_moved = true;
-  for (int64_t k = 0; k < x->num_parties; ++k) {
-    rlo__party *p = &x->parties[k];
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    rlo__member *p = &x->members[k];
     release_event(&p->ready);
     if (p->member.queue == NULL) {
       continue;
@@ -193,7 +193,7 @@ static void begin_drain(rlo_exchange *x) {
   }
 }
 
-static bool is_party_drained(rlo_exchange *x, rlo__party *p) {
+static bool is_member_drained(rlo_exchange *x, rlo__member *p) {
   if (!rlo__ends_is_complete(x, &p->ready) ||
       !rlo__ends_is_complete(x, &p->filled)) {
     return false;
@@ -207,8 +207,8 @@ static bool is_party_drained(rlo_exchange *x, rlo__party *p) {
 }
 
 static bool is_drained(rlo_exchange *x) {
-  for (int64_t k = 0; k < x->num_parties; ++k) {
-    if (!is_party_drained(x, &x->parties[k])) {
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    if (!is_member_drained(x, &x->members[k])) {
       return false;
     }
   }
@@ -220,8 +220,8 @@ static bool is_moved(const rlo_exchange *x) {
       !rlo__ends_is_over(x, RLO__RECEIVES)) {
     return false;
   }
-  for (int64_t k = 0; k < x->num_parties; ++k) {
-    const rlo__party *p = &x->parties[k];
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    const rlo__member *p = &x->members[k];
     if (!rlo__exchange_has_failed(x) &&
         (!p->is_filled || p->first_missing < p->num_incoming)) {
       return false;
@@ -231,8 +231,8 @@ static bool is_moved(const rlo_exchange *x) {
 }
 
 void rlo__run_abandon(rlo_exchange *x) {
-  for (int64_t k = 0; k < x->num_parties; ++k) {
-    rlo__party *p = &x->parties[k];
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    rlo__member *p = &x->members[k];
     if (p->member.queue != NULL) {
       (void)clFinish(p->member.queue);
     }
@@ -249,8 +249,8 @@ void rlo__run_abandon(rlo_exchange *x) {
 /* -------------------------------------------------------------------- step */
 
 static rlo_status step_moves(rlo_exchange *x) {
-  for (int64_t k = 0; k < x->num_parties; ++k) {
-    step_party(x, &x->parties[k]);
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    step_member(x, &x->members[k]);
   }
   /* What has come is placed while it is in the caches, before more is packed.
    */
@@ -323,8 +323,8 @@ rlo_status rlo_exchange_step(rlo_exchange *exchange, bool *out_is_done) {
  * leaves the processor to others. */
 static void wait(const rlo_exchange *x) {
   cl_event event = rlo__ends_find_event(x);
-  for (int64_t k = 0; k < x->num_parties && event == NULL; ++k) {
-    event = x->state == RLO__RUN_DRAINS ? x->parties[k].ready : NULL;
+  for (int64_t k = 0; k < x->num_members && event == NULL; ++k) {
+    event = x->state == RLO__RUN_DRAINS ? x->members[k].ready : NULL;
   }
   if (event != NULL && !x->has_link) {
     (void)clWaitForEvents(1, &event);

@@ -9,11 +9,11 @@
 #include "exchange/message_list.h"
 
 /** A member with what a run knows of it. */
-typedef struct rlo__party {
+typedef struct rlo__member {
   /** Its context and queue are retained. */
   rlo_exchange_member member;
-  /** Which of the exchange's rooms its messages are in. */
-  int32_t room;
+  /** Of the exchange's scratches, that of its messages. */
+  int32_t scratch;
   int64_t src_bytes, dst_bytes;
   /** Writes the layout's fill before the first piece comes, unless the first
    *  piece is all of the destination and brings it. */
@@ -37,11 +37,11 @@ typedef struct rlo__party {
    *  end. */
   cl_event *events;
   cl_event filled;
-} rlo__party;
+} rlo__member;
 
 /** Memory for messages: of the host, or of a context. */
-typedef struct rlo__room {
-  /** NULL: the host. Borrowed from a party. */
+typedef struct rlo__scratch {
+  /** NULL: the host. Borrowed from a member. */
   rlo_context *context;
   int64_t bytes;
   int32_t counts[2];
@@ -50,7 +50,7 @@ typedef struct rlo__room {
   cl_mem buffers[2][RLO_EXCHANGE_MAX_SLOTS];
   /** memory[RLO__SENDS] is the link's. */
   bool is_shared;
-} rlo__room;
+} rlo__scratch;
 
 /** The directions of a message, as numbers of arrays. */
 enum { RLO__SENDS = 0, RLO__RECEIVES = 1 };
@@ -85,7 +85,7 @@ typedef struct rlo__end {
   bool uses_spare;
   /** RECEIVES: `data` is where the message belongs in the destination. */
   bool is_in_place;
-  /** RECEIVES: the link has to be told when the message was read. */
+  /** RECEIVES: the link waits for its close, when the message was read. */
   bool is_open;
   /** Counted in scratch_in_use. */
   bool is_counted;
@@ -106,10 +106,10 @@ struct rlo_exchange {
   rlo_exchange_link link;
   int32_t num_slots, num_host_threads;
   uint64_t hash;
-  rlo__party *parties;
-  int64_t num_parties;
-  rlo__room *rooms;
-  int32_t num_rooms;
+  rlo__member *members;
+  int64_t num_members;
+  rlo__scratch *scratches;
+  int32_t num_scratches;
   rlo__message_list messages;
   /** The messages that need slots, by direction, in the order of the list;
    *  owned. */
