@@ -36,7 +36,7 @@ static rlo_status set_argument(cl_kernel kernel,
   cl_int code = clSetKernelArg(
       kernel, (cl_uint)index, bytes, is_memory ? &buffer : a->value);
   if (code == CL_INVALID_ARG_SIZE) {
-    /* Of a parameter about which the driver told nothing before. */
+    /* Of a parameter of which the driver had not said the size. */
     return rlo__status_fail_cl(RLO_INVALID_ARGUMENT,
                                "clSetKernelArg",
                                code,

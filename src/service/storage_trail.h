@@ -61,7 +61,7 @@ void rlo__trail_add_read(rlo__trail *trail, int64_t offset, int64_t bytes);
 int rlo__trail_add_written(rlo__trail *trail, int64_t offset, int64_t bytes);
 
 /** Drops what was written, after a sync of the whole file. @return 0, or the
- *  errno with which bytes were lost: a writer that was told so by the system
+ *  errno with which bytes were lost: a writer to which the system said so
  * may not have said so yet, and the sync does not say it again. */
 int rlo__trail_drop_written(rlo__trail *trail);
 
