@@ -26,6 +26,19 @@ RLO_INLINE long rlo_row_at(rlo_row_list rows, int k) {
   return rows.table != 0 ? rows.table[k] : k * rows.step;
 }
 
+/* 1: while a block is loaded, the rows of one that comes later are brought into
+ * the first-level cache, in place of the next group's into the second. Hardware
+ * follows 16 rows and less by itself, and blocks leave as they come. */
+#define RLO_NEAR                                                           \
+  (RLO_PREFETCH && RLO_NT && RLO_DST_ALIGN >= 64 && RLO_UNIT_BYTES >= 4 && \
+   RLO_JOINED_BITS == 0)
+
+/* The rows of a block that comes later. */
+typedef struct rlo_near {
+  __global const uchar *from;
+  rlo_row_list rows;
+} rlo_near;
+
 #if RLO_VECTOR_SHUFFLE
 /* clang-format off */
 /* Interleaves the low (high) halves of the units of each 16-byte lane. */
@@ -117,16 +130,23 @@ typedef struct rlo_block {
 RLO_INLINE void rlo_load_block(__private rlo_block *block,
                                __global const uchar *from,
                                rlo_row_list rows,
+                               rlo_near near,
                                __private rlo_ahead *next) {
   RLO_UNROLL_BLOCK
   for (int q = 0; q < 4; ++q) {
     rlo_line r[RLO_LANE_UNITS];
+#if !RLO_NEAR
 #pragma unroll
     for (int k = q * 4; k < L; k += 16) {
       rlo_prefetch_ahead(next);
     }
+#endif
 #pragma unroll
     for (int k = 0; k < RLO_LANE_UNITS; ++k) {
+#if RLO_NEAR
+      rlo_prefetch_near(near.from +
+                        rlo_row_at(near.rows, q * RLO_LANE_UNITS + k));
+#endif
       r[k] = rlo_read_line(from + rlo_row_at(rows, q * RLO_LANE_UNITS + k),
                            rows.join);
     }
@@ -165,6 +185,7 @@ typedef struct rlo_block {
 RLO_INLINE void rlo_load_block(__private rlo_block *block,
                                __global const uchar *from,
                                rlo_row_list rows,
+                               rlo_near near,
                                __private rlo_ahead *next) {
   for (int k = 0; k < L; k += 4) {
     rlo_prefetch_ahead(next);

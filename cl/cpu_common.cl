@@ -342,6 +342,16 @@ RLO_INLINE void rlo_prefetch(__global const uchar *p) {
 #endif
 }
 
+/* As rlo_prefetch, into the first-level cache: faster where several streams are
+ * read in turns, because hardware looks ahead along these by itself. */
+RLO_INLINE void rlo_prefetch_near(__global const uchar *p) {
+#if RLO_PREFETCH
+  __builtin_prefetch((const void *)(ulong)p, 0, 3);
+#else
+  (void)p;
+#endif
+}
+
 /*
  * What the next group reads, as rows of bytes, prefetched in small steps while
  * this group works. Row after row, not in the order of use: memory delivers

@@ -14,17 +14,6 @@
   (RLO_LINE_BYTES / RLO_SRC_BYTES > RLO_LANES ? RLO_LINE_BYTES / RLO_SRC_BYTES \
                                               : RLO_LANES)
 
-/* Has the line at p brought into the first-level cache: what computes reads
- * more than it writes, so that the misses of that cache suffice. p need not be
- * mapped. */
-RLO_INLINE void rlo_prefetch_near(__global const uchar *p) {
-#if RLO_PREFETCH
-  __builtin_prefetch((const void *)(ulong)p, 0, 3);
-#else
-  (void)p;
-#endif
-}
-
 #if RLO_LANES > 1
 /* n of RLO_LANES source units; the others are 0. */
 RLO_INLINE rlo_src_raw rlo_load_some(__global const uchar *p, long n) {

@@ -87,6 +87,11 @@
 #define RLO_CELL_WINDOW 1024
 #endif
 
+/* Parts of a group's cells that are moved in turns, if cells are whole lines:
+ * see cpu_copy.cl. */
+#define RLO_CELL_PARTS  4
+#define RLO_CELL_UNROLL (RLO_CELL_LINES > 2 ? 1 : RLO_CELL_PARTS)
+
 /* Bytes that the prefetch runs ahead. */
 #ifndef RLO_CELL_AHEAD
 #define RLO_CELL_AHEAD 1024
@@ -127,7 +132,7 @@ RLO_INLINE void rlo_shuffle(__global const uchar *from,
 #pragma unroll
   for (int v = 0; v < RLO_CELL_LINES; ++v) {
     __global const uchar *p = from + v * RLO_LINE_BYTES;
-    rlo_prefetch(p + RLO_CELL_AHEAD);
+    rlo_prefetch_near(p + RLO_CELL_AHEAD);
     in[v] = __builtin_astype(*(__global const rlo_line_any *)p, rlo_units);
   }
   RLO_MIXES(RLO_CELL_LINES, RLO_CELL_LINES)
@@ -143,6 +148,20 @@ RLO_INLINE void rlo_move_cell_units(__private uchar *to,
         *(__global const rlo_unit_any *)(from + RLO_CELL_FROM(u) * E);
   }
 }
+
+#if RLO_CELL_DIRECT && RLO_VECTOR_SHUFFLE
+/* Moves cell c, which is whole lines on both sides. */
+RLO_INLINE void rlo_move_cell(__global const uchar *from,
+                              __global uchar *to,
+                              long c) {
+  rlo_line out[RLO_CELL_LINES];
+  rlo_shuffle(from + c * RLO_CELL_BYTES, out);
+#pragma unroll
+  for (int v = 0; v < RLO_CELL_LINES; ++v) {
+    rlo_store_line(to + c * RLO_CELL_BYTES + v * RLO_LINE_BYTES, out[v]);
+  }
+}
+#endif
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     RLO_COMMON_PARAMS,
@@ -162,15 +181,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_line window[RLO_CELL_WINDOW / RLO_LINE_BYTES + 2 * RLO_CELL_LINES + 2];
   __private uchar *w = (__private uchar *)window;
 #if RLO_CELL_DIRECT && RLO_VECTOR_SHUFFLE
-  for (; left > 0; --left) {
-    rlo_line out[RLO_CELL_LINES];
-    rlo_shuffle(from, out);
-#pragma unroll
-    for (int v = 0; v < RLO_CELL_LINES; ++v) {
-      rlo_store_line(to + v * RLO_LINE_BYTES, out[v]);
+  const long part = left / RLO_CELL_PARTS;
+  for (long c = 0; c < part; ++c) {
+#pragma unroll RLO_CELL_UNROLL
+    for (int p = 0; p < RLO_CELL_PARTS; ++p) {
+      rlo_move_cell(from, to, p * part + c);
     }
-    from += RLO_CELL_BYTES;
-    to += RLO_CELL_BYTES;
+  }
+  for (long c = RLO_CELL_PARTS * part; c < left; ++c) {
+    rlo_move_cell(from, to, c);
   }
   (void)w;
   (void)readable;

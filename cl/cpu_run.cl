@@ -69,6 +69,9 @@ RLO_INLINE void rlo_open_page(__global const uchar *p) {
 #endif
 }
 
+/* Bytes that are brought near ahead of those that are copied. */
+#define RLO_RUN_AHEAD 1024
+
 /* Stores n bytes, whole lines, and opens the pages of the source meanwhile. */
 RLO_INLINE void rlo_copy_lines(__global uchar *to,
                                __global const uchar *from,
@@ -81,6 +84,7 @@ RLO_INLINE void rlo_copy_lines(__global uchar *to,
     }
     const long end = min(n, k + page);
     for (; k < end; k += RLO_LINE_BYTES) {
+      rlo_prefetch_near(from + k + RLO_RUN_AHEAD);
       rlo_store_line(to + k, *(__global const rlo_line_any *)(from + k));
     }
   }

@@ -44,6 +44,9 @@
 #define RLO_SKINNY_LONG (256 / RLO_SKINNY_N * RLO_LINE_UNITS)
 #endif
 
+/* Bytes that are brought near ahead of those that are loaded. */
+#define RLO_SKINNY_AHEAD 1024
+
 /* The vectors of one step: L structures, or a line of each of N arrays, of
  * which those outside [s0, s1) are fill. */
 RLO_INLINE void rlo_load_step(__private rlo_units *in,
@@ -59,6 +62,7 @@ RLO_INLINE void rlo_load_step(__private rlo_units *in,
   (void)fill;
 #pragma unroll
   for (int v = 0; v < V; ++v) {
+    rlo_prefetch_near(from + v * RLO_LINE_BYTES + RLO_SKINNY_AHEAD);
 #if RLO_GRAINS == 1
     const rlo_line line = *(__global const rlo_line_any *)(from + v * 64);
 #else
@@ -75,6 +79,7 @@ RLO_INLINE void rlo_load_step(__private rlo_units *in,
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     rlo_line line = fill;
+    rlo_prefetch_near(from + v * src_ld_bytes + RLO_SKINNY_AHEAD);
     if (v >= s0 && v < s1) {
       line = *(__global const rlo_line_any *)(from + v * src_ld_bytes);
     }

@@ -47,12 +47,11 @@
  * borders move with the rows' phase (RLO_LEAN). The edges of the plane and
  * tiles that a guard cuts are staged too.
  *
- * What the host should choose: tiles of 8 x 16 lines, or of 48 x 16 without
- * RLO_PREFETCH where blocks have at most 16 rows that are long and are moved
- * directly: hardware then reads ahead; a as the fastest grid axis and b next, so
- * that the source is read in order; RLO_NT if the destination is larger than the
- * caches. A plane with an extent below a line is
- * moved unit by unit: see cpu_skinny.cl.
+ * What the host should choose: tiles of 8 x 16 lines, or of 48 x 16 where
+ * blocks have at most 16 rows that are long and are moved directly: hardware
+ * then reads ahead; a as the fastest grid axis and b next, so that the source
+ * is read in order; RLO_NT if the destination is larger than the caches. A
+ * plane with an extent below a line is moved unit by unit: see cpu_skinny.cl.
  */
 // define-matrix: -DRLO_LEVELS=3 -DRLO_NT=1 -DRLO_INDEX32=1 -DRLO_GRID_RANK=16
 // define-matrix: -DRLO_LEVELS=3 -DRLO_UNIT_BYTES=1 -DRLO_NT=1 -DRLO_DST_ALIGN=64
@@ -136,11 +135,42 @@ RLO_INLINE void rlo_store_block_line(rlo_target target, int c, rlo_line line) {
   }
 }
 
+/* Blocks from the one that is moved to the one that is brought near. */
+#ifndef RLO_NEAR_BLOCKS
+#define RLO_NEAR_BLOCKS 4
+#endif
+
+/* The rows of the block that is moved RLO_NEAR_BLOCKS after the one at (i, j):
+ * in the same rows of the box, in those that follow, or in the next tile. */
+RLO_INLINE rlo_near rlo_find_near(__private const rlo_tile *tile,
+                                  rlo_box box,
+                                  long i,
+                                  long j,
+                                  __private const rlo_ahead *next) {
+  long x = i + RLO_NEAR_BLOCKS * L;
+  if (x >= box.x1) {
+    x = min(x - (box.x1 - box.x0), box.x1 - L);
+    j += j + L < box.y1 || next->rows >= L ? L : 0;
+  }
+  const bool is_next = j >= box.y1;
+  rlo_near near;
+  near.rows = (rlo_row_list){0, tile->src_step, tile->join};
+  near.from = is_next ? next->row + (x - box.x0) * E : tile->from + x * E;
+#if RLO_LEVELS > 1
+  near.rows.table = is_next ? next->places : tile->rows + j;
+  near.from -= is_next ? *next->places : 0;
+#else
+  near.from += is_next ? 0 : rlo_place_at(tile->rows, j, tile->src_ld_bytes);
+#endif
+  return near;
+}
+
 /* Moves the block at (i, j) of a tile. */
 RLO_INLINE void rlo_move_block(__private const rlo_tile *tile,
                                long i,
                                long j,
                                rlo_target target,
+                               rlo_near near,
                                __private rlo_ahead *next) {
   rlo_block block;
   const rlo_row_list even = {0, tile->src_step, tile->join};
@@ -151,14 +181,15 @@ RLO_INLINE void rlo_move_block(__private const rlo_tile *tile,
    * non-temporal. */
   const rlo_row_list listed = {tile->rows + j, 0, tile->join};
   if (listed.table[L - 1] - listed.table[0] == (L - 1) * tile->src_ld_bytes) {
-    rlo_load_block(&block, from + listed.table[0], even, next);
+    rlo_load_block(&block, from + listed.table[0], even, near, next);
   } else {
-    rlo_load_block(&block, from, listed, next);
+    rlo_load_block(&block, from, listed, near, next);
   }
 #else
   rlo_load_block(&block,
                  from + rlo_place_at(tile->rows, j, tile->src_ld_bytes),
                  even,
+                 near,
                  next);
 #endif
   RLO_UNROLL_BLOCK
@@ -190,7 +221,11 @@ RLO_INLINE void rlo_move_joined(__private const rlo_tile *tile,
           tile->to + rlo_place_at(tile->columns, i, tile->dst_ld_bytes) + j;
 #pragma unroll 1
       for (int r = 0; r < RLO_JOINED_ROWS; ++r) {
-        rlo_load_block(&blocks[r], from + r * tile->join.step, rows, next);
+        rlo_load_block(&blocks[r],
+                       from + r * tile->join.step,
+                       rows,
+                       (rlo_near){0, rows},
+                       next);
       }
 #pragma unroll 1
       for (int k = 0; k < RLO_BLOCK_STEPS; ++k) {
@@ -233,7 +268,8 @@ RLO_INLINE void rlo_move_direct(__private const rlo_tile *tile,
           tile->to + j * E,
           rlo_places_from(tile->columns, i, tile->dst_ld_bytes),
           tile->dst_step};
-      rlo_move_block(tile, i, j, target, next);
+      rlo_move_block(
+          tile, i, j, target, rlo_find_near(tile, box, i, j, next), next);
     }
   }
 }
@@ -272,13 +308,15 @@ RLO_INLINE void rlo_load_window(__private const rlo_tile *tile,
   const long reach = w.c1 - L;
   const long min_x = max(w.base, tile->readable.x0);
   const long min_y = max(tile->readable.y0, max(w.y0, 0L) - L);
+  /* Windows are narrow: nothing is brought near. */
+  const rlo_near here = {tile->from, {0, 0, tile->join}};
   for (long j = w.r0; j < w.r1; j += L) {
     const long block_y = min(j, w.r1 - L);
     for (long i = w.c0; i < w.c1; i += L) {
       const long block_x = min(i, reach);
       if (block_y >= min_y && block_x >= min_x) {
         const rlo_target target = {rlo_window_at(w, block_x, block_y)};
-        rlo_move_block(tile, block_x, block_y, target, next);
+        rlo_move_block(tile, block_x, block_y, target, here, next);
       } else {
         const long j1 = min(j + L, w.r1);
         const long i1 = min(i + L, w.c1);
