@@ -50,8 +50,8 @@ static int64_t redouble(int64_t extent) {
 
 double bench_size_factor_beyond(int64_t cache_bytes) {
   double factor = 1.0;
-  while (factor < BENCH_MAX_SIZE_FACTOR &&
-         factor * FULL_ARRAY_BYTES < 4.0 * (double)cache_bytes) {
+  while (factor < (double)BENCH_MAX_SIZE_FACTOR &&
+         factor * (double)FULL_ARRAY_BYTES < 4.0 * (double)cache_bytes) {
     factor *= 2.0;
   }
   return factor;

@@ -138,9 +138,9 @@ static bool take_seat(bench_arena *arena,
   }
   one->is_queued = !arena->is_host_memory && one->peer->enqueue != NULL;
   double repeats = (one->is_queued ? QUEUED_ROUND_NANOS : ROUND_NANOS) / nanos;
-  one->repeats = repeats > MAX_REPEATS ? MAX_REPEATS
-                 : repeats > 1         ? (int32_t)repeats
-                                       : 1;
+  one->repeats = repeats > (double)MAX_REPEATS ? MAX_REPEATS
+                 : repeats > 1                 ? (int32_t)repeats
+                                               : 1;
   return true;
 }
 

@@ -115,7 +115,12 @@ static void *create_plans(const bench_move *move,
       return NULL;
     }
   }
-  rlo_plan_get_info(state->plans[0], &state->info);
+  state->info = (rlo_plan_info)RLO_PLAN_INFO_INIT;
+  if (rlo_plan_get_info(state->plans[0], &state->info) != RLO_OK) {
+    bench_fail_last(move->item->name);
+    release(state);
+    return NULL;
+  }
   return state;
 }
 

@@ -120,7 +120,7 @@ static bool parse_factor(const char *text, double *out_factor) {
     return true;
   }
   if (end == text || *end != '\0' || !(factor > 0) ||
-      factor > BENCH_MAX_SIZE_FACTOR) {
+      factor > (double)BENCH_MAX_SIZE_FACTOR) {
     return bench_fail("--size-factor %s: above 0 and at most %d, or \"small\"",
                       text,
                       BENCH_MAX_SIZE_FACTOR);

@@ -81,7 +81,7 @@ static bool launch_case(const bench_run *run,
 
 bool bench_suite_compile_child(const bench_run *run, bool is_only_first) {
   compile_cost cost = {0};
-  rlo_context_stats stats;
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
   bench_case_list list = {.size_factor = run->size_factor};
   rlo_problem *problem = calloc(1, sizeof *problem);
   bool is_done = (problem != NULL || bench_fail("out of memory")) &&
@@ -95,7 +95,8 @@ bool bench_suite_compile_child(const bench_run *run, bool is_only_first) {
   for (int32_t i = 0; i < list.count && is_done; ++i) {
     is_done = launch_case(run, &list.items[i], problem, &cost);
   }
-  rlo_context_get_stats(run->arena->context, &stats);
+  is_done =
+      rlo_context_get_stats(run->arena->context, &stats) == RLO_OK && is_done;
   if (is_done) {
     printf("compiled %" PRId64 " %" PRId64 " %" PRId64 " %.3f %.3f %.3f\n",
            cost.cases,

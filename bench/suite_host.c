@@ -97,7 +97,7 @@ static bool run_list(const bench_run *run,
       (problem != NULL && ratios != NULL) || bench_fail("out of memory");
   for (int32_t i = 0; i < list->count && is_done; ++i) {
     host_result result = {0};
-    char name[64];
+    char name[80];
     is_done = measure(run, &arena, &list->items[i], problem, &result);
     ratios[i] = result.ratio;
     snprintf(name, sizeof name, "%.54s, %d", list->items[i].name, (int)threads);

@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
 
   rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
   check(rlo_exchange_get_info(exchange, &info));
-  rlo_redistribution_cost cost;
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   check(rlo_redistribution_measure(plan, &cost));
   int64_t mine[3] = {info.messages_sent, info.bytes_sent, 0};
   int64_t all[3];

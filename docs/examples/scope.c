@@ -45,7 +45,7 @@ static rlo_status compute(rlo_engine *engine,
 
 // [snippet scope/memory]
 static rlo_status print_memory(rlo_engine *engine) {
-  rlo_memory_info memory;
+  rlo_memory_info memory = RLO_MEMORY_INFO_INIT;
   rlo_status status = rlo_engine_get_memory(engine, NULL, &memory);
   if (status == RLO_OK) {
     (void)printf("%lld tensors, %lld bytes; at most %lld, %lld bytes\n",
@@ -63,7 +63,7 @@ static rlo_status print_memory(rlo_engine *engine) {
 static rlo_status print_profile(rlo_profile *profile) {
   rlo_status status = rlo_profile_end(profile);
   for (int64_t n = 0; status == RLO_OK && n < rlo_profile_count(profile); ++n) {
-    rlo_profile_entry e;
+    rlo_profile_entry e = RLO_PROFILE_ENTRY_INIT;
     status = rlo_profile_get(profile, n, &e);
     if (status == RLO_OK) {
       (void)printf("%-9s on %s: %lld bytes in, %lld out%s\n",

@@ -205,7 +205,7 @@ static rlo_status print_profile(rlo_profile *profile) {
   rlo_status status = rlo_profile_end(profile);
   const int64_t count = rlo_profile_count(profile);
   for (int64_t i = 0; i < count && status == RLO_OK; ++i) {
-    rlo_profile_entry entry;
+    rlo_profile_entry entry = RLO_PROFILE_ENTRY_INIT;
     status = rlo_profile_get(profile, i, &entry);
     if (status == RLO_OK) {
       printf("  %*s%s: %lld bytes in, %lld out%s\n",

@@ -28,8 +28,11 @@ typedef enum rlo_dlpack_device {
   RLO_DLPACK_OPENCL = 4
 } rlo_dlpack_device;
 
-/** Where the elements of an array are, and what they are. */
+/** Where the elements of an array are, and what they are. Begin with
+ *  RLO_DLPACK_VIEW_INIT. */
 typedef struct rlo_dlpack_view {
+  /** sizeof(rlo_dlpack_view). */
+  size_t struct_size;
   rlo_shape shape;
   rlo_dlpack_device device;
   /** DLPack's device_id, carried. */
@@ -42,6 +45,9 @@ typedef struct rlo_dlpack_view {
   /** The elements may not be written to. */
   bool is_read_only;
 } rlo_dlpack_view;
+
+#define RLO_DLPACK_VIEW_INIT \
+  { .struct_size = sizeof(rlo_dlpack_view) }
 
 /* ------------------------------------------------------------------ import */
 
@@ -68,7 +74,8 @@ enum {
  *                         RLO_AVAILABLE_UNKNOWN and RLO_AVAILABLE_ALL as in
  *                         layout_util.h.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for NULL where there must be something,
- *         and for negative dimensions; RLO_UNSUPPORTED for another device, a
+ *         for a struct_size that this library does not know, and for negative
+ *         dimensions; RLO_UNSUPPORTED for another device, a
  *         type we do not have, several lanes, beyond RLO_MAX_RANK, and packed
  *         elements whose slot 0 is not at a whole byte; RLO_OVERFLOW where
  *         sizes leave int64; RLO_OUT_OF_RANGE for an element beyond
@@ -136,10 +143,10 @@ typedef void (*rlo_dlpack_destroy_fn)(void *payload);
  * @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_UNSUPPORTED for tiles, for a type
  *         DLPack lacks, for an element size that is neither the type's own nor
  *         packed, and for what an unversioned tensor cannot say;
- *         RLO_INVALID_ARGUMENT for NULL data of an array with elements, or an
- *         unknown device; RLO_OUT_OF_RANGE for a position before the beginning
- *         of a cl_mem; RLO_OVERFLOW; or what rlo_shape_validate returns. On
- *         failure *out_managed is NULL.
+ *         RLO_INVALID_ARGUMENT for NULL data of an array with elements, an
+ *         unknown device, or an unknown struct_size; RLO_OUT_OF_RANGE for a
+ *         position before the beginning of a cl_mem; RLO_OVERFLOW; or what
+ *         rlo_shape_validate returns. On failure *out_managed is NULL.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_dlpack_export(const rlo_dlpack_view *view,

@@ -70,7 +70,9 @@ rlo_engine_create(const rlo_engine_options *options, rlo_engine **out_engine);
 RLO_API rlo_engine *rlo_engine_retain(rlo_engine *engine);
 
 /** Releases a reference; NULL is legal. Tensors hold references too. The last
- *  one disposes of the kernels and destroys the backends. */
+ *  one disposes of the kernels and destroys the backends. What is in a device's
+ *  queue still runs: a process should not end before (PoCL 3.1 crashes if it
+ *  does), which reading a result ensures. */
 RLO_API void rlo_engine_release(rlo_engine *engine);
 
 /** The number of tensors of the engine that are alive. */
@@ -78,8 +80,11 @@ RLO_API int64_t rlo_engine_live_tensors(const rlo_engine *engine);
 
 /** What the tensors of an engine hold on a backend, and the most that they have
  *  held since the engine was created or the peaks were reset. Each number is
- *  exact; they are not read at one moment while other threads run. */
+ *  exact; they are not read at one moment while other threads run. Begin with
+ *  RLO_MEMORY_INFO_INIT. */
 typedef struct rlo_memory_info {
+  /** sizeof(rlo_memory_info). */
+  size_t struct_size;
   /** Tensors whose bytes the backend has, or will compute. */
   int64_t tensors;
   /** Memories of at least one byte. Views share one; a tensor that is used on
@@ -96,12 +101,16 @@ typedef struct rlo_memory_info {
   int64_t peak_bytes;
 } rlo_memory_info;
 
+#define RLO_MEMORY_INFO_INIT \
+  { sizeof(rlo_memory_info), 0, 0, 0, 0, 0, 0, 0 }
+
 /**
  * @param backend_name  of a backend that is or was registered; what it held and
  *                      still does counts on. NULL: all backends together, whose
  *                      peak is at most the sum of theirs.
  * @return RLO_OK; RLO_NOT_FOUND, naming the backends; RLO_INVALID_ARGUMENT for
- *         a NULL engine or output.
+ *         a NULL engine or output, or a struct_size that this library does not
+ *         know.
  * Threads: safe.
  */
 RLO_API RLO_NODISCARD rlo_status
@@ -113,8 +122,11 @@ rlo_engine_get_memory(const rlo_engine *engine,
  *  safe. */
 RLO_API void rlo_engine_reset_peaks(rlo_engine *engine);
 
-/** Counters since the engine was created; a snapshot. */
+/** Counters since the engine was created; a snapshot. Begin with
+ *  RLO_ENGINE_STATS_INIT. */
 typedef struct rlo_engine_stats {
+  /** sizeof(rlo_engine_stats). */
+  size_t struct_size;
   int64_t kernels_run;
   /** Kernels that ran on the host because the active backend lacks them. */
   int64_t fallbacks;
@@ -129,8 +141,13 @@ typedef struct rlo_engine_stats {
   int64_t materialized;
 } rlo_engine_stats;
 
-RLO_API void rlo_engine_get_stats(const rlo_engine *engine,
-                                  rlo_engine_stats *out_stats);
+#define RLO_ENGINE_STATS_INIT \
+  { sizeof(rlo_engine_stats), 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/** Copies the counters. @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or a
+ *  struct_size that this library does not know. Threads: safe. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_engine_get_stats(const rlo_engine *engine, rlo_engine_stats *out_stats);
 
 /**
  * Runs a kernel.

@@ -34,7 +34,8 @@ RLO_BEGIN_DECLS
  * and the hashes of the programs built are the only state outside of contexts.
  */
 
-/** A device as `relayout devices` lists it. Strings are truncated to fit. */
+/** A device as `relayout devices` lists it; rlo_device_query has its numbers.
+ *  Strings are truncated to fit. */
 typedef struct rlo_device_entry {
   cl_platform_id platform;
   cl_device_id device;
@@ -46,26 +47,30 @@ typedef struct rlo_device_entry {
   char device_version[128];
   char driver_version[128];
   cl_device_type type;
+  int32_t compute_units;
   /** rlo_context_create_default uses this device. */
   bool is_default;
   /** Why it is the default or why not: one sentence. */
   char reason[160];
-  rlo_device_info info;
 } rlo_device_entry;
 
 /**
  * Lists every device of every platform, in the order of the loader.
  * @param out_entries  room for `capacity` entries; may be NULL if that is 0.
+ * @param entry_bytes  sizeof(rlo_device_entry), by the caller's header: an
+ *                     entry of an older one receives what it has room for.
  * @param out_count    receives the number of devices.
  * @return RLO_OK, also if the room suffices for some only;
- * RLO_INVALID_ARGUMENT; RLO_NOT_FOUND if there is no OpenCL platform, or none
- * has a device; RLO_OUT_OF_MEMORY; RLO_DEVICE.
+ *         RLO_INVALID_ARGUMENT, also for entries that are larger than this
+ *         library's; RLO_NOT_FOUND if there is no OpenCL platform, or none has
+ *         a device; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  * Threads: safe, also as the first call of a process: this function and
  * rlo_context_create_default enter the drivers one thread after the other. The
  * caller's own first OpenCL call must not run at the same time: drivers are
  * known that initialize themselves for one thread only (PoCL 3.1 and 6.0).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
+                                                 size_t entry_bytes,
                                                  int32_t capacity,
                                                  int32_t *out_count);
 
@@ -83,8 +88,11 @@ RLO_API RLO_NODISCARD rlo_status rlo_device_list(rlo_device_entry *out_entries,
 RLO_API RLO_NODISCARD rlo_status rlo_device_find(const char *name,
                                                  int32_t *out_device_number);
 
-/** Queries the properties of a device that planning uses. @return RLO_OK;
- *  RLO_INVALID_ARGUMENT for a NULL; RLO_DEVICE. */
+/** Queries the properties of a device that planning uses.
+ *  @param out_info  its struct_size is read: one of an older header receives
+ *                   what it has room for.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL or a struct_size that this
+ *          library does not know; RLO_DEVICE. */
 RLO_API RLO_NODISCARD rlo_status rlo_device_query(cl_device_id device,
                                                   rlo_device_info *out_info);
 
@@ -169,8 +177,11 @@ RLO_API cl_device_id rlo_context_cl_device(const rlo_context *context);
 RLO_API const rlo_device_info *rlo_context_device_info(
     const rlo_context *context);
 
-/** Counters since the creation of the context; a snapshot. */
+/** Counters since the creation of the context; a snapshot. Begin with
+ *  RLO_CONTEXT_STATS_INIT. */
 typedef struct rlo_context_stats {
+  /** sizeof(rlo_context_stats). */
+  size_t struct_size;
   /** Programs compiled from source. */
   int64_t programs_built;
   /** Programs found in memory. */
@@ -186,9 +197,14 @@ typedef struct rlo_context_stats {
   int64_t disk_hits, disk_misses, disk_rejects, disk_writes;
 } rlo_context_stats;
 
-/** Copies the counters. Threads: safe. */
-RLO_API void rlo_context_get_stats(const rlo_context *context,
-                                   rlo_context_stats *out_stats);
+#define RLO_CONTEXT_STATS_INIT \
+  { sizeof(rlo_context_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/** Copies the counters.
+ *  @param out_stats  as out_info of rlo_device_query.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT. Threads: safe. */
+RLO_API RLO_NODISCARD rlo_status
+rlo_context_get_stats(const rlo_context *context, rlo_context_stats *out_stats);
 
 /**
  * Creates a device buffer within the context's memory budget. The caller
@@ -301,8 +317,11 @@ typedef void (*rlo_plan_prepared_fn)(void *payload, rlo_status status);
 RLO_API RLO_NODISCARD rlo_status rlo_plan_prepare_async(
     rlo_plan *plan, rlo_plan_prepared_fn callback, void *payload);
 
-/** Properties of a plan. Strings are borrowed from the plan. */
+/** Properties of a plan. Strings are borrowed from the plan. Begin with
+ *  RLO_PLAN_INFO_INIT. */
 typedef struct rlo_plan_info {
+  /** sizeof(rlo_plan_info). */
+  size_t struct_size;
   /** "copy", "rows", "tile", ..., or "none" for an empty problem. */
   const char *family;
   /** "default" or another schedule of the family. Static. */
@@ -325,8 +344,17 @@ typedef struct rlo_plan_info {
   int32_t num_steps;
 } rlo_plan_info;
 
-/** Copies the properties. Threads: safe. */
-RLO_API void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info);
+#define RLO_PLAN_INFO_INIT                                          \
+  {                                                                 \
+    sizeof(rlo_plan_info), NULL, NULL, NULL, RLO_DEVICE_CLASS_AUTO, \
+        RLO_PLAN_DECISION_ESTIMATE, 0.0, 0, 0, 0, 0, 0, 0, 0        \
+  }
+
+/** Copies the properties.
+ *  @param out_info  as that of rlo_device_query.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT. Threads: safe. */
+RLO_API RLO_NODISCARD rlo_status rlo_plan_get_info(const rlo_plan *plan,
+                                                   rlo_plan_info *out_info);
 
 /**
  * Enqueues a plan, as the clEnqueue functions do.
@@ -520,8 +548,10 @@ rlo_context_explain(rlo_context *context,
  * functions need no device. Deleted programs are compiled again when needed.
  */
 
-/** Contents of a cache directory. */
+/** Contents of a cache directory. Begin with RLO_CACHE_INFO_INIT. */
 typedef struct rlo_cache_info {
+  /** sizeof(rlo_cache_info). */
+  size_t struct_size;
   /** Path, truncated to fit; empty if there is none, because neither
    *  XDG_CACHE_HOME nor HOME is an absolute path. */
   char path[1024];
@@ -533,11 +563,15 @@ typedef struct rlo_cache_info {
   int64_t bytes;
 } rlo_cache_info;
 
+#define RLO_CACHE_INFO_INIT \
+  { sizeof(rlo_cache_info), {0}, false, {0}, 0, 0 }
+
 /**
  * Counts the entries of a cache directory. Does not create it.
  * @param path  NULL: the default directory, read from the environment.
  * @return RLO_OK, also if the directory does not exist or is not usable;
- *         RLO_INVALID_ARGUMENT if out_info is NULL; RLO_OUT_OF_MEMORY; RLO_IO.
+ *         RLO_INVALID_ARGUMENT if out_info is NULL or of a struct_size that
+ *         this library does not know; RLO_OUT_OF_MEMORY; RLO_IO.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_cache_inspect(const char *path,
                                                    rlo_cache_info *out_info);
@@ -548,7 +582,9 @@ RLO_API RLO_NODISCARD rlo_status rlo_cache_inspect(const char *path,
  * @param path      as for rlo_cache_inspect.
  * @param out_info  the entries deleted; may be NULL.
  * @return RLO_OK, also if the directory does not exist; RLO_UNSUPPORTED if it
- * is one that contexts do not use; RLO_OUT_OF_MEMORY; RLO_IO.
+ *         is one that contexts do not use; RLO_INVALID_ARGUMENT, before
+ *         anything is deleted, for such a struct_size; RLO_OUT_OF_MEMORY;
+ *         RLO_IO.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_cache_clear(const char *path,
                                                  rlo_cache_info *out_info);

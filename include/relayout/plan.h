@@ -19,9 +19,12 @@ typedef enum rlo_device_class {
 
 /**
  * The properties of a device that planning uses: plain numbers, from
- * rlo_device_query or invented. Planning makes no OpenCL call.
+ * rlo_device_query or invented. Planning makes no OpenCL call. Begin with
+ * RLO_DEVICE_INFO_INIT.
  */
 typedef struct rlo_device_info {
+  /** sizeof(rlo_device_info). */
+  size_t struct_size;
   rlo_device_class device_class;
   int32_t compute_units;
   int64_t max_work_group_items;
@@ -47,7 +50,16 @@ typedef struct rlo_device_info {
   /** The compiler takes -cl-intel-greater-than-4GB-buffer-required, without
    *  which kernels reach 4 GiB of a buffer only. */
   bool has_large_buffer_option;
+  /** The compiler ends the process in kernels of the GPU class (PoCL 6 with
+   * LLVM 18, unless POCL_WORK_GROUP_METHOD is cbs): they are refused. */
+  bool is_cpu_class_only;
 } rlo_device_info;
+
+#define RLO_DEVICE_INFO_INIT                                                   \
+  {                                                                            \
+    sizeof(rlo_device_info), RLO_DEVICE_CLASS_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        false, false, false, false, false, false, false                        \
+  }
 
 /** The effort spent on a plan. */
 typedef enum rlo_effort {
@@ -150,14 +162,15 @@ typedef struct rlo_plan_report {
  * Plans a problem for a device and reports every decision; no OpenCL call.
  *
  * @param problem  borrowed; a copy is canonicalized.
- * @param device   borrowed.
+ * @param device   borrowed; numbers that an older header lacks count as 0.
  * @param options  borrowed; NULL for the defaults.
  * @param src_alignment_bytes, dst_alignment_bytes  powers of two that divide
  *        memory + offset; 0 means the device's own alignment.
  * @return RLO_OK; RLO_NOT_FOUND for an unknown family or schedule;
  *         RLO_UNSUPPORTED, with the reason, if the forced family, or every
- *         family, refuses the problem; or the status of
- *         rlo_problem_canonicalize.
+ *         family, refuses the problem, or if the device is_cpu_class_only; or
+ *         the status of rlo_problem_canonicalize; RLO_INVALID_ARGUMENT for a
+ *         struct_size that this library does not know.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status

@@ -182,6 +182,25 @@ typedef struct rlo_problem {
   int64_t index_bytes;
 } rlo_problem;
 
+/**
+ * Creates an empty problem on the heap, for callers that do not know the size
+ * of the struct: bindings of other languages. What lowers a problem
+ * (rlo_relayout_lower, rlo_chain_lower) fills it.
+ * @param out_problem  the caller's: rlo_problem_release. On failure NULL.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL; RLO_OUT_OF_MEMORY.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_problem_create(rlo_problem **out_problem);
+
+/** Frees a problem of rlo_problem_create; NULL is legal. */
+RLO_API void rlo_problem_release(rlo_problem *problem);
+
+/** The bytes that the source, the destination and the indices must have; 0 for
+ *  NULL. */
+RLO_API int64_t rlo_problem_src_bytes(const rlo_problem *problem);
+RLO_API int64_t rlo_problem_dst_bytes(const rlo_problem *problem);
+RLO_API int64_t rlo_problem_index_bytes(const rlo_problem *problem);
+
 /** Called after each rewriting step with its name ("merge axes 1 and 2") and
  * the problem, both borrowed for the call. */
 typedef void (*rlo_problem_trace_fn)(void *payload,

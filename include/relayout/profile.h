@@ -28,8 +28,11 @@ RLO_BEGIN_DECLS
  */
 typedef struct rlo_profile rlo_profile;
 
-/** A run of a kernel. All pointers are borrowed from the profile. */
+/** A run of a kernel. All pointers are borrowed from the profile. Begin with
+ *  RLO_PROFILE_ENTRY_INIT. */
 typedef struct rlo_profile_entry {
+  /** sizeof(rlo_profile_entry). */
+  size_t struct_size;
   /** "chain" for rlo_run_chain. */
   const char *name;
   const char *backend_name;
@@ -61,6 +64,12 @@ typedef struct rlo_profile_entry {
   int64_t device_ns;
 } rlo_profile_entry;
 
+#define RLO_PROFILE_ENTRY_INIT                                                 \
+  {                                                                            \
+    sizeof(rlo_profile_entry), NULL, NULL, NULL, 0, NULL, 0, 0, 0, 0, 0, 0, 0, \
+        0, false, 0, 0                                                         \
+  }
+
 /**
  * Begins a profile of an engine, which it keeps alive. While one is open,
  * another is refused.
@@ -87,8 +96,9 @@ RLO_API int64_t rlo_profile_count(rlo_profile *profile);
 /**
  * Reads entry `index`, from 0.
  * @param out_entry  borrows from the profile.
- * @return RLO_OK; RLO_OUT_OF_RANGE; RLO_INVALID_ARGUMENT for a NULL or a
- * profile that has not ended.
+ * @return RLO_OK; RLO_OUT_OF_RANGE; RLO_INVALID_ARGUMENT for a NULL, a
+ *         profile that has not ended, or a struct_size that this library does
+ *         not know.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_profile_get(rlo_profile *profile,
                                                  int64_t index,

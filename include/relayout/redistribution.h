@@ -62,8 +62,11 @@ typedef struct rlo_redistribution_piece {
 typedef rlo_status (*rlo_redistribution_fn)(
     void *payload, const rlo_redistribution_piece *piece);
 
-/** Totals of a plan. A piece that another device sends is a message. */
+/** Totals of a plan. A piece that another device sends is a message. Begin with
+ *  RLO_REDISTRIBUTION_COST_INIT. */
 typedef struct rlo_redistribution_cost {
+  /** sizeof(rlo_redistribution_cost). */
+  size_t struct_size;
   int64_t num_messages;
   /** Sent by all devices together, and the least that any plan can send: what
    *  devices need and do not hold. */
@@ -81,6 +84,9 @@ typedef struct rlo_redistribution_cost {
    *  that number; so that no device has more than one partner at a time. */
   int64_t num_rounds;
 } rlo_redistribution_cost;
+
+#define RLO_REDISTRIBUTION_COST_INIT \
+  { .struct_size = sizeof(rlo_redistribution_cost) }
 
 /** Makes a plan. Grids take no memory and time by the number of devices; boxes
  *  take memory by their number, and are compared with those that overlap them
@@ -193,7 +199,9 @@ rlo_redistribution_lower_fill(const rlo_redistribution *plan,
                               rlo_problem_list **out_list);
 
 /** Adds up the plan of all devices.
- *  @return RLO_OK; RLO_OVERFLOW for sums beyond 64 bits; RLO_OUT_OF_MEMORY. */
+ *  @return RLO_OK; RLO_OVERFLOW for sums beyond 64 bits; RLO_OUT_OF_MEMORY;
+ *          RLO_INVALID_ARGUMENT for a struct_size that this library does not
+ *          know. */
 RLO_API RLO_NODISCARD rlo_status rlo_redistribution_measure(
     const rlo_redistribution *plan, rlo_redistribution_cost *out_cost);
 

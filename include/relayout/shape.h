@@ -42,6 +42,19 @@ typedef struct rlo_shape_extent {
   int64_t physical_bytes;
 } rlo_shape_extent;
 
+/**
+ * Creates a shape on the heap, of rank 0 and without a type, for callers that
+ * do not know the size of the struct: bindings of other languages.
+ * rlo_shape_parse, rlo_shape_make and the like fill it.
+ * @param out_shape  the caller's: rlo_shape_release. On failure NULL.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL; RLO_OUT_OF_MEMORY.
+ * Threads: safe.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_shape_create(rlo_shape **out_shape);
+
+/** Frees a shape of rlo_shape_create; NULL is legal. */
+RLO_API void rlo_shape_release(rlo_shape *shape);
+
 /** Makes a row-major shape.
  *  @param dims  `rank` sizes >= 0, copied; NULL only for rank 0.
  *  @return RLO_OK; RLO_INVALID_ARGUMENT for an invalid dtype or a negative

@@ -18,12 +18,12 @@
  *       return RLO_OUT_OF_MEMORY;
  *     }
  *
- * Threads: safe. RLO_API: see base/status.h.
+ * Threads: safe.
  */
 
 /** Allocates `bytes` zeroed bytes, aligned for any type. 0 bytes are legal and
  *  give a distinct pointer. Free the result with rlo__free. */
-RLO_API RLO_NODISCARD void *rlo__alloc(size_t bytes);
+RLO_NODISCARD void *rlo__alloc(size_t bytes);
 
 /** As rlo__alloc, but of bytes with any contents: for large structs of which
  *  most calls use little. */
@@ -31,7 +31,7 @@ RLO_NODISCARD void *rlo__alloc_unset(size_t bytes);
 
 /** Allocates a zeroed array of `count` elements of `elem_bytes` each; NULL also
  *  when the product does not fit size_t. */
-RLO_API RLO_NODISCARD void *rlo__alloc_array(size_t count, size_t elem_bytes);
+RLO_NODISCARD void *rlo__alloc_array(size_t count, size_t elem_bytes);
 
 /** As rlo__alloc_array, but leaves the error record unchanged on failure: for
  *  memory that the caller can do without. */
@@ -51,7 +51,7 @@ RLO_NODISCARD void *rlo__alloc_resize(void *array,
 RLO_NODISCARD char *rlo__alloc_string(const char *text);
 
 /** Frees memory; NULL is legal. */
-RLO_API void rlo__free(void *memory);
+void rlo__free(void *memory);
 
 /**
  * Ensures that a growing array has room for `count` elements: doubles its

@@ -67,7 +67,7 @@ rlo_status rlo__directory_open(const char *path,
   if (mode == RLO__DIRECTORY_CREATE) {
     RLO_TRY(create_directory(path));
   }
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = rlo__open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (fd < 0) {
     return errno == ENOTDIR || errno == ELOOP
                ? RLO_FAIL(
@@ -139,8 +139,8 @@ rlo_status rlo__directory_read(const rlo__directory *directory,
   *out_data = NULL;
   *out_bytes = 0;
   /* Without O_NONBLOCK, opening a pipe waits for a writer. */
-  int fd = openat(
-      directory->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  int fd =
+      rlo__open_at(directory->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) {
     return errno == ELOOP
                ? RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is a symbolic link", name)
@@ -224,7 +224,7 @@ rlo_status rlo__directory_list(const rlo__directory *directory,
   *out_files = NULL;
   *out_count = 0;
   /* Reading moves the position of a descriptor, so this one is not shared. */
-  int fd = openat(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = rlo__open_at(directory->fd, ".", O_RDONLY | O_DIRECTORY);
   DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
   if (stream == NULL) {
     rlo_status status = rlo__file_fail("cannot list", "the directory", errno);

@@ -38,9 +38,7 @@ static size_t call_bytes(size_t bytes) {
 /* ------------------------------------------------------------------ reading */
 
 static rlo_status open_read(const char *path, int *out_fd) {
-  do {
-    *out_fd = open(path, O_RDONLY | O_CLOEXEC);
-  } while (*out_fd < 0 && errno == EINTR);
+  *out_fd = rlo__open_at(AT_FDCWD, path, O_RDONLY);
   if (*out_fd < 0) {
     return rlo__file_fail("cannot open", path, errno);
   }

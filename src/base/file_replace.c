@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ enum {
   /* Linux writes at most 2 GiB per call. */
   MAX_CALL_BYTES = 1 << 30,
   TEMP_NAME_TRIES = 100,
+  TEMP_LIFE_SECONDS = 60,
   /* A process that was killed may hold its files for some time yet. */
   PART_TRIES = 50,
   PART_PAUSE_NANOS = 10 * 1000 * 1000,
@@ -38,42 +40,6 @@ static int copy_path(char out_path[PATH_MAX], const char *path) {
   return 0;
 }
 
-static int open_temp(rlo__file_replace *f, mode_t mode) {
-  int error = EEXIST;
-  for (int attempt = 0; attempt < TEMP_NAME_TRIES; ++attempt) {
-    /* Two threads may read the same time: the later one tries again. */
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    int length = snprintf(f->temp_path,
-                          sizeof f->temp_path,
-                          "%.*s" RLO__FILE_TEMP_PREFIX "%ld-%lld-%ld",
-                          directory_length(f->path),
-                          f->path,
-                          (long)getpid(),
-                          (long long)now.tv_sec,
-                          now.tv_nsec);
-    if (length < 0 || (size_t)length >= sizeof f->temp_path) {
-      error = ENAMETOOLONG;
-      break;
-    }
-    /* O_EXCL refuses existing names, symbolic links included. The kernel
-     * applies the umask, which a thread cannot read without changing it. */
-    f->fd = openat(f->directory_fd,
-                   f->temp_path,
-                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                   mode);
-    if (f->fd >= 0) {
-      return 0;
-    }
-    error = errno;
-    if (error != EEXIST && error != EINTR) {
-      break;
-    }
-  }
-  f->temp_path[0] = '\0';
-  return error;
-}
-
 /* -------------------------------------------------------------------- parts */
 
 /** 0; EWOULDBLOCK if a process holds it; else there are no locks here. */
@@ -94,11 +60,18 @@ static bool is_name_of(int fd, int directory_fd, const char *name) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
+int rlo__open_at(int directory_fd, const char *name, int flags) {
+  int fd;
+  do {
+    fd = openat(directory_fd, name, flags | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
 /** Opens and locks a file of ours that nobody holds; -1 if there is none. */
 static int open_stale(int directory_fd, const char *name, int mode) {
   /* O_NONBLOCK: it could be a pipe. */
-  int fd =
-      openat(directory_fd, name, mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  int fd = rlo__open_at(directory_fd, name, mode | O_NOFOLLOW | O_NONBLOCK);
   struct stat st;
   /* The name may have gone to a newer file, or to nobody, before the lock was
    * taken. */
@@ -171,9 +144,31 @@ static bool swap_suffix(const char *name,
   return true;
 }
 
-/** Removes a part without a journal, or journals without a part. */
+/** Whether a temporary file's process has ended. One that is written is locked,
+ *  but not one that waits for its rename: processes of other machines, which
+ *  are not known here, have a while for that. */
+static bool is_temp_of_nobody(int directory_fd, const char *name) {
+  const size_t prefix_length = sizeof RLO__FILE_TEMP_PREFIX - 1;
+  struct timespec now = {0};
+  struct stat st;
+  if (strncmp(name, RLO__FILE_TEMP_PREFIX, prefix_length) != 0) {
+    return false;
+  }
+  const long process = strtol(name + prefix_length, NULL, 10);
+  (void)clock_gettime(CLOCK_REALTIME, &now);
+  return process > 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH &&
+         fstatat(directory_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+         st.st_mtim.tv_sec < now.tv_sec - TEMP_LIFE_SECONDS;
+}
+
+/** Removes a part without a journal, journals without a part, or a temporary
+ *  file. */
 static void sweep(int directory_fd, const char *name) {
   char other[PATH_MAX];
+  if (is_temp_of_nobody(directory_fd, name)) {
+    remove_if_stale(directory_fd, name, name);
+    return;
+  }
   bool is_part =
       swap_suffix(name, RLO__FILE_PART_SUFFIX, RLO__FILE_JOURNAL_SUFFIX, other);
   if ((is_part ||
@@ -189,9 +184,9 @@ static int open_directory(const rlo__file_replace *f) {
   char directory[PATH_MAX];
   (void)snprintf(
       directory, sizeof directory, "%.*s", directory_length(f->path), f->path);
-  return openat(f->directory_fd,
-                directory[0] == '\0' ? "." : directory,
-                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return rlo__open_at(f->directory_fd,
+                      directory[0] == '\0' ? "." : directory,
+                      O_RDONLY | O_DIRECTORY);
 }
 
 /** Sweeps the target's directory. */
@@ -211,6 +206,55 @@ static void sweep_directory(const rlo__file_replace *f) {
   (void)closedir(directory);
 }
 
+/** Locks a file that was made. False, and closes it, if it is gone: before it
+ *  was locked it looked stale, and may have been removed. */
+static bool hold_new(rlo__file_replace *f) {
+  if (lock_fd(f->fd) != EWOULDBLOCK &&
+      is_name_of(f->fd, f->directory_fd, f->temp_path)) {
+    return true;
+  }
+  (void)close(f->fd);
+  f->fd = -1;
+  return false;
+}
+
+static int open_temp(rlo__file_replace *f, mode_t mode) {
+  int error = EEXIST;
+  for (int attempt = 0; attempt < TEMP_NAME_TRIES; ++attempt) {
+    /* Two threads may read the same time: the later one tries again. */
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    int length = snprintf(f->temp_path,
+                          sizeof f->temp_path,
+                          "%.*s" RLO__FILE_TEMP_PREFIX "%ld-%lld-%ld",
+                          directory_length(f->path),
+                          f->path,
+                          (long)getpid(),
+                          (long long)now.tv_sec,
+                          now.tv_nsec);
+    if (length < 0 || (size_t)length >= sizeof f->temp_path) {
+      error = ENAMETOOLONG;
+      break;
+    }
+    /* O_EXCL refuses existing names, symbolic links included. The kernel
+     * applies the umask, which a thread cannot read without changing it. */
+    f->fd = openat(f->directory_fd,
+                   f->temp_path,
+                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                   mode);
+    if (f->fd < 0) {
+      error = errno;
+      if (error != EEXIST && error != EINTR) {
+        break;
+      }
+    } else if (hold_new(f)) {
+      return 0;
+    }
+  }
+  f->temp_path[0] = '\0';
+  return error;
+}
+
 /** Creates and locks the part. 0; EEXIST if there is another one. */
 static int create_part(rlo__file_replace *f, mode_t mode) {
   f->fd = openat(f->directory_fd,
@@ -220,14 +264,7 @@ static int create_part(rlo__file_replace *f, mode_t mode) {
   if (f->fd < 0) {
     return errno == EINTR ? EEXIST : errno;
   }
-  /* Before it was locked it looked stale, and may have been removed. */
-  if (lock_fd(f->fd) != EWOULDBLOCK &&
-      is_name_of(f->fd, f->directory_fd, f->temp_path)) {
-    return 0;
-  }
-  (void)close(f->fd);
-  f->fd = -1;
-  return EEXIST;
+  return hold_new(f) ? 0 : EEXIST;
 }
 
 /** The path of the part or the journal. 0 or ENAMETOOLONG. */
@@ -314,11 +351,14 @@ static int open_old_part(rlo__file_replace *f, mode_t mode) {
 
 /* ------------------------------------------------------------------ opening */
 
+static int open_new_temp(rlo__file_replace *f, mode_t mode) {
+  sweep_directory(f);
+  return open_temp(f, mode);
+}
+
 static int open_in_place(rlo__file_replace *f) {
   f->is_in_place = true;
-  do {
-    f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
-  } while (f->fd < 0 && errno == EINTR);
+  f->fd = rlo__open_at(AT_FDCWD, f->path, O_WRONLY);
   return f->fd >= 0 ? 0 : errno;
 }
 
@@ -344,7 +384,7 @@ static int begin(rlo__file_replace *f,
     return errno == ENOENT ? open_beside(f, (mode_t)0666) : errno;
   }
   if (!S_ISREG(st.st_mode)) {
-    return open_beside != open_temp ? EINVAL : open_in_place(f);
+    return open_beside != open_new_temp ? EINVAL : open_in_place(f);
   }
   /* A rename replaces a symbolic link, not the file that it points to. */
   if (realpath(path, f->path) == NULL) {
@@ -352,7 +392,7 @@ static int begin(rlo__file_replace *f,
   }
   error = open_beside(f, (mode_t)0666);
   /* An old part has them already. */
-  bool is_new = open_beside == open_temp || open_beside == open_new_part;
+  bool is_new = open_beside == open_new_temp || open_beside == open_new_part;
   if (error == 0 && is_new && fchmod(f->fd, st.st_mode & (mode_t)0777) != 0) {
     error = errno;
     rlo__file_replace_abandon(f);
@@ -361,7 +401,7 @@ static int begin(rlo__file_replace *f,
 }
 
 int rlo__file_replace_begin(rlo__file_replace *f, const char *path) {
-  return begin(f, path, open_temp);
+  return begin(f, path, open_new_temp);
 }
 
 int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path) {

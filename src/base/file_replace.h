@@ -41,8 +41,13 @@ typedef struct rlo__file_replace {
 } rlo__file_replace;
 
 /** Prefix of the names of temporary files. One that remains belongs to a
- *  process that was killed. */
-#define RLO__FILE_TEMP_PREFIX ".tmp-"
+ *  process that was killed, and goes with a file that is replaced in the
+ *  directory more than a minute later. */
+#define RLO__FILE_TEMP_PREFIX ".relayout-tmp-"
+
+/** As openat of a file that exists, with O_CLOEXEC, and again where a signal
+ *  interrupts it. @return a descriptor; -1 and errno. */
+int rlo__open_at(int directory_fd, const char *name, int flags);
 
 /**
  * Opens the temporary file. A symbolic link is followed. The new file gets the

@@ -8,9 +8,10 @@
 #include "base/status.h"
 
 /*
- * Public structs that may get more fields later. Their first field is `size_t
- * struct_size`, which the struct's ..._INIT macro sets, so that the library
- * knows with which header the caller was compiled.
+ * Public structs that may get more fields later: options, and reports, which
+ * the library writes. Their first field is `size_t struct_size`, which the
+ * struct's ..._INIT macro sets, so that the library knows with which header the
+ * caller was compiled.
  */
 
 /** @return RLO_INVALID_ARGUMENT for a struct_size of `size` where this library
@@ -28,14 +29,26 @@ static inline rlo_status rlo__options_fail(const char *name,
                   init);
 }
 
+/** @return RLO_INVALID_ARGUMENT for a struct_size that is smaller than the
+ * field itself or larger than `bytes`, what this library knows. */
+static inline rlo_status rlo__options_check_size(const char *name,
+                                                 const char *init,
+                                                 const void *options,
+                                                 size_t bytes) {
+  size_t size;
+  memcpy(&size, options, sizeof size);
+  return size < sizeof size || size > bytes
+             ? rlo__options_fail(name, init, size, bytes)
+             : RLO_OK;
+}
+
 /**
  * Reads options that may be those of an older header: copies the first
  * struct_size bytes, so that later fields keep the defaults in `out`.
  *
  * @param options  NULL: leaves `out` unchanged.
  * @param out      the defaults, of the same type as `options`, `bytes` long.
- * @return RLO_OK; RLO_INVALID_ARGUMENT if struct_size is smaller than the field
- *         itself or larger than `bytes`.
+ * @return as rlo__options_check_size.
  */
 static inline rlo_status rlo__options_read(const char *name,
                                            const char *init,
@@ -45,12 +58,29 @@ static inline rlo_status rlo__options_read(const char *name,
   if (options == NULL) {
     return RLO_OK;
   }
+  RLO_TRY(rlo__options_check_size(name, init, options, bytes));
   size_t size;
   memcpy(&size, options, sizeof size);
-  if (size < sizeof size || size > bytes) {
-    return rlo__options_fail(name, init, size, bytes);
-  }
   memcpy(out, options, size);
+  return RLO_OK;
+}
+
+/**
+ * Writes a report into a struct that may be that of an older header: its first
+ * struct_size bytes, and struct_size remains.
+ * @param report  `bytes` bytes, of the same type as `out`.
+ * @return as rlo__options_check_size; then nothing is written.
+ */
+static inline rlo_status rlo__report_write(const char *name,
+                                           const char *init,
+                                           const void *report,
+                                           void *out,
+                                           size_t bytes) {
+  RLO_TRY(rlo__options_check_size(name, init, out, bytes));
+  size_t size;
+  memcpy(&size, out, sizeof size);
+  memcpy(out, report, size);
+  memcpy(out, &size, sizeof size);
   return RLO_OK;
 }
 

@@ -2,8 +2,9 @@
 #include "base/status.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "base/sentence.h"
 
 enum {
   MESSAGE_BYTES = sizeof((rlo__saved_error *)0)->message,
@@ -38,8 +39,10 @@ static void start_record(const char *format,
   record *r = get_record();
   /* Formatted into a buffer: the arguments may point to the old message. */
   char words[MESSAGE_BYTES];
-  if (format == NULL || vsnprintf(words, sizeof words, format, arguments) < 0) {
-    words[0] = '\0';
+  words[0] = '\0';
+  if (format != NULL) {
+    (void)rlo__sentence_print(
+        words, sizeof words, r->message, format, arguments);
   }
   memcpy(r->message, words, strlen(words) + 1);
   r->error.status = status;
@@ -93,12 +96,9 @@ rlo_status rlo__status_prefix(rlo_status status, const char *format, ...) {
   char words[MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);
-  int length = vsnprintf(words, sizeof words, format, arguments);
+  size_t prefix_length =
+      rlo__sentence_print(words, sizeof words, r->message, format, arguments);
   va_end(arguments);
-  if (length <= 0) {
-    return status;
-  }
-  size_t prefix_length = strlen(words);
   size_t room = sizeof words - 1 - prefix_length;
   size_t length_that_fits = strlen(r->message);
   if (length_that_fits > room) {
@@ -124,13 +124,14 @@ rlo_status rlo__status_callback_end(rlo_status status,
   }
   char words[MESSAGE_BYTES];
   va_list arguments;
+  words[0] = '\0';
   va_start(arguments, format);
-  if (format == NULL || vsnprintf(words, sizeof words, format, arguments) < 0) {
-    words[0] = '\0';
+  if (format != NULL) {
+    (void)rlo__sentence_print(words, sizeof words, NULL, format, arguments);
   }
   va_end(arguments);
   return RLO_FAIL(status,
-                  "%s failed with %s and no message",
+                  "%.400s failed with %s and no message",
                   words,
                   rlo_status_name(status));
 }

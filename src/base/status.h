@@ -6,11 +6,9 @@
 
 /*
  * The internal side of relayout/status.h: how a failure is recorded and passed
- * to the caller. Each thread has one error record.
- *
- * Functions marked RLO_API are exported for this project's other libraries,
- * such as librelayout-proto, which share the error records. They are not part
- * of the public interface and may change in any version.
+ * to the caller. Each thread has one error record, which the project's other
+ * libraries, such as librelayout-proto, write with rlo_error_set: nothing here
+ * is exported but what relayout/status.h declares.
  */
 
 /** As rlo_error_set, for a failed OpenCL call. `cl_call` is its name, a string
@@ -29,9 +27,7 @@ void rlo__status_set_build_log(const char *log, size_t log_bytes);
 /** Prefixes the message of this thread's record: "parameter 2: ...".
  *  @return `status`. */
 RLO_PRINTF(2, 3)
-RLO_API rlo_status rlo__status_prefix(rlo_status status,
-                                      const char *format,
-                                      ...);
+rlo_status rlo__status_prefix(rlo_status status, const char *format, ...);
 
 /**
  * Calls a function of the user's that returns rlo_status, and ensures that a

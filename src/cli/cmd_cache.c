@@ -37,7 +37,7 @@ static void print_json(const rlo_cache_info *info) {
 }
 
 static int show(bool is_json) {
-  rlo_cache_info info;
+  rlo_cache_info info = RLO_CACHE_INFO_INIT;
   if (rlo_cache_inspect(rlo__cache_dir(), &info) != RLO_OK) {
     return rlo__fail_last();
   }
@@ -58,7 +58,11 @@ static int show(bool is_json) {
 }
 
 static int clear(bool is_json) {
-  rlo_cache_info info;
+  rlo_cache_info info = RLO_CACHE_INFO_INIT;
+  int code = rlo__rights_check("the cache is not cleared");
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
   if (rlo_cache_clear(rlo__cache_dir(), &info) != RLO_OK) {
     return rlo__fail_last();
   }
@@ -159,8 +163,10 @@ static int warm_pair(void *payload,
                      const rlo__pair *pair,
                      const rlo_problem *problem) {
   cache_request *request = payload;
-  rlo_context_stats before;
-  rlo_context_get_stats(request->session->context, &before);
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  if (rlo_context_get_stats(request->session->context, &before) != RLO_OK) {
+    return rlo__fail_last();
+  }
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   /* As buffers are. The program for memory that is not aligned is compiled when
    * such memory is first enqueued. */
@@ -174,11 +180,14 @@ static int warm_pair(void *payload,
                  ? launch(request->session, plan, problem)
                  : rlo__fail_last();
   if (code == RLO__EXIT_OK) {
-    rlo_plan_info info;
-    rlo_context_stats after;
-    rlo_plan_get_info(plan, &info);
-    rlo_context_get_stats(request->session->context, &after);
-    print_warmed(request, pair, info.family, &before, &after);
+    rlo_plan_info info = RLO_PLAN_INFO_INIT;
+    rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
+    if (rlo_plan_get_info(plan, &info) == RLO_OK &&
+        rlo_context_get_stats(request->session->context, &after) == RLO_OK) {
+      print_warmed(request, pair, info.family, &before, &after);
+    } else {
+      code = rlo__fail_last();
+    }
   }
   rlo_plan_release(plan);
   return code;
@@ -216,13 +225,13 @@ static int warm(cache_request *request) {
       request->suite_path == NULL
           ? add_common_pairs(&request->suite)
           : rlo__pair_suite_read(&request->suite, "cache", request->suite_path);
-  rlo_cache_info info;
+  rlo_cache_info info = RLO_CACHE_INFO_INIT;
   if (code == RLO__EXIT_OK &&
       rlo_cache_inspect(rlo__cache_dir(), &info) != RLO_OK) {
     code = rlo__fail_last();
   }
   if (code == RLO__EXIT_OK && !info.is_usable) {
-    code = rlo__fail("compiled programs are not stored: %s", info.reason);
+    code = rlo__fail("compiled programs are not stored: %.511s", info.reason);
   }
   if (code == RLO__EXIT_OK) {
     code = rlo__subprocess_run(

@@ -250,8 +250,10 @@ static int make_plans(demo *d) {
         rlo_plan_prepare(step->plan) != RLO_OK) {
       return rlo__fail_last();
     }
-    rlo_plan_info info;
-    rlo_plan_get_info(step->plan, &info);
+    rlo_plan_info info = RLO_PLAN_INFO_INIT;
+    if (rlo_plan_get_info(step->plan, &info) != RLO_OK) {
+      return rlo__fail_last();
+    }
     demo_row *row = &d->request->table.rows[i];
     snprintf(row->family, sizeof(row->family), "%s", info.family);
   }

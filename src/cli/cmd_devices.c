@@ -22,8 +22,8 @@ static const char *type_name(cl_device_type type) {
   return (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? "accelerator" : "custom";
 }
 
-static void print_text(const rlo_device_entry *entry) {
-  const rlo_device_info *info = &entry->info;
+static void print_text(const rlo_device_entry *entry,
+                       const rlo_device_info *info) {
   rlo__bytes_text memory;
   rlo__bytes_text allocation;
   printf("%s%d  %s (%s)\n",
@@ -55,8 +55,9 @@ static void print_text(const rlo_device_entry *entry) {
   printf("     choice      %s\n", entry->reason);
 }
 
-static void write_json(rlo__json *json, const rlo_device_entry *entry) {
-  const rlo_device_info *info = &entry->info;
+static void write_json(rlo__json *json,
+                       const rlo_device_entry *entry,
+                       const rlo_device_info *info) {
   rlo__json_begin_object(json, NULL);
   rlo__json_int(json, "device", entry->device_number);
   rlo__json_string(json, "name", entry->device_name);
@@ -84,15 +85,17 @@ static void write_json(rlo__json *json, const rlo_device_entry *entry) {
   rlo__json_bool(json, "has_f32_denormals", info->has_f32_denormals);
   rlo__json_bool(
       json, "has_large_buffer_option", info->has_large_buffer_option);
+  rlo__json_bool(json, "is_cpu_class_only", info->is_cpu_class_only);
   rlo__json_end_object(json);
 }
 
 static void print_all(const rlo_device_entry *entries,
+                      const rlo_device_info *infos,
                       int32_t count,
                       bool is_json) {
   if (!is_json) {
     for (int32_t i = 0; i < count; ++i) {
-      print_text(&entries[i]);
+      print_text(&entries[i], &infos[i]);
     }
     return;
   }
@@ -100,30 +103,52 @@ static void print_all(const rlo_device_entry *entries,
   rlo__json_begin_object(&json, NULL);
   rlo__json_begin_array(&json, "devices");
   for (int32_t i = 0; i < count; ++i) {
-    write_json(&json, &entries[i]);
+    write_json(&json, &entries[i], &infos[i]);
   }
   rlo__json_end_array(&json);
   rlo__json_end_object(&json);
 }
 
+/* Reads up to `capacity` devices with their numbers. */
+static int read_devices(rlo_device_entry *entries,
+                        rlo_device_info *infos,
+                        int32_t capacity,
+                        int32_t *out_count) {
+  if (rlo_device_list(entries, sizeof(*entries), capacity, out_count) !=
+      RLO_OK) {
+    return rlo__fail_last();
+  }
+  *out_count = *out_count < capacity ? *out_count : capacity;
+  for (int32_t i = 0; i < *out_count; ++i) {
+    infos[i] = (rlo_device_info)RLO_DEVICE_INFO_INIT;
+    if (rlo_device_query(entries[i].device, &infos[i]) != RLO_OK) {
+      return rlo__fail_last();
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
 static int list_devices(void *payload) {
   const bool *is_json = payload;
   int32_t count = 0;
-  if (rlo_device_list(NULL, 0, &count) != RLO_OK) {
+  if (rlo_device_list(NULL, 0, 0, &count) != RLO_OK) {
     return rlo__fail_last();
   }
   int32_t capacity = count;
   rlo_device_entry *entries = calloc((size_t)capacity + 1, sizeof(*entries));
-  if (entries == NULL) {
-    return rlo__fail("cannot get memory for %d devices", capacity);
+  rlo_device_info *infos = calloc((size_t)capacity + 1, sizeof(*infos));
+  int code;
+  if (entries == NULL || infos == NULL) {
+    code = rlo__fail("cannot get memory for %d devices", capacity);
+  } else {
+    code = read_devices(entries, infos, capacity, &count);
+    if (code == RLO__EXIT_OK) {
+      print_all(entries, infos, count, *is_json);
+    }
   }
-  if (rlo_device_list(entries, capacity, &count) != RLO_OK) {
-    free(entries);
-    return rlo__fail_last();
-  }
-  print_all(entries, count < capacity ? count : capacity, *is_json);
+  free(infos);
   free(entries);
-  return RLO__EXIT_OK;
+  return code;
 }
 
 static const struct option options[] = {

@@ -348,6 +348,7 @@ typedef struct explain_request {
 static rlo_device_info typical_device(rlo_device_class device_class) {
   bool is_cpu = device_class == RLO_DEVICE_CLASS_CPU;
   return (rlo_device_info){
+      .struct_size = sizeof(rlo_device_info),
       .device_class = device_class,
       .compute_units = is_cpu ? 8 : 64,
       .max_work_group_items = is_cpu ? 4096 : 256,

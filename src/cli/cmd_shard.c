@@ -327,6 +327,7 @@ static int relabel(const rlo_redistribution_options *o,
   other.to_sharding = out->sharding;
   rlo_status status = rlo_redistribution_create(&other, &relabelled);
   if (status == RLO_OK) {
+    out->cost = (rlo_redistribution_cost)RLO_REDISTRIBUTION_COST_INIT;
     status = rlo_redistribution_measure(relabelled, &out->cost);
   }
   rlo_redistribution_release(relabelled);
@@ -394,7 +395,7 @@ static int explain_plan(const rlo_redistribution_options *o,
                         const rlo_redistribution *plan,
                         const request *r,
                         const rlo__common_options *common) {
-  rlo_redistribution_cost cost;
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   relabelling relabelled = {0};
   int64_t num_devices = rlo_redistribution_num_devices(plan);
   if (common->device.index >= num_devices) {

@@ -77,10 +77,13 @@ static int tune_pair(void *payload,
       RLO_OK) {
     return rlo__fail_last();
   }
-  rlo_plan_info info;
-  rlo_plan_get_info(plan, &info);
-  print_result(request, pair, &info);
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
   int code = RLO__EXIT_OK;
+  if (rlo_plan_get_info(plan, &info) != RLO_OK) {
+    code = rlo__fail_last();
+  } else {
+    print_result(request, pair, &info);
+  }
   if (info.decision == RLO_PLAN_DECISION_MEASURE) {
     /* Saved after each pair, so that an interrupt loses nothing. */
     code = rlo__wisdom_file_save(request->session->context, &request->path);

@@ -16,6 +16,7 @@
 #include "message.h"
 #include "options.h"
 #include "session.h"
+#include "subprocess.h"
 
 /* Larger than any file that the command writes. */
 #define MAX_FILE_BYTES ((int64_t)64 << 20)
@@ -157,6 +158,10 @@ static int show(const rlo__wisdom_path *path, bool is_json) {
 }
 
 static int clear(const rlo__wisdom_path *path) {
+  int code = rlo__rights_check("the wisdom is not cleared");
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
   if (unlink(path->text) != 0 && errno != ENOENT) {
     return rlo__fail("cannot remove %s: %s", path->text, strerror(errno));
   }

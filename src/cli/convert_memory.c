@@ -64,8 +64,11 @@ static int run_in_session(state *s, rlo__session *session) {
                ? rlo__fail_on_device()
                : rlo__fail_last();
   }
-  rlo_plan_info info;
-  rlo_plan_get_info(plan, &info);
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  if (rlo_plan_get_info(plan, &info) != RLO_OK) {
+    rlo_plan_release(plan);
+    return rlo__fail_last();
+  }
   snprintf(s->result->family, sizeof(s->result->family), "%s", info.family);
   snprintf(s->result->device_name,
            sizeof(s->result->device_name),

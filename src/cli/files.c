@@ -21,7 +21,10 @@
 
 int rlo__input_file_open(const char *path, rlo__input_file *out_file) {
   /* O_NONBLOCK: the open of a pipe without a writer would not return. */
-  int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int descriptor;
+  do {
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  } while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0) {
     return rlo__fail("cannot open %s: %s", path, strerror(errno));
   }
@@ -195,6 +198,15 @@ static int put_in_place(rlo__output_file *output) {
   return RLO__EXIT_OK;
 }
 
+/* What cannot be synced, such as a device, is not. */
+static int sync_data(int descriptor) {
+  int result;
+  do {
+    result = fdatasync(descriptor);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 || errno == EINVAL ? 0 : errno;
+}
+
 static int begin_part(const char *path,
                       const rlo__output_start *start,
                       rlo__output_file *file) {
@@ -205,9 +217,8 @@ static int begin_part(const char *path,
   int error =
       rlo__file_replace_write(&file->file, start->head, start->head_bytes);
   /* It is compared when the part is resumed. */
-  if (error == 0 && start->has_journal && fdatasync(file->file.fd) != 0 &&
-      errno != EINVAL) {
-    error = errno;
+  if (error == 0 && start->has_journal) {
+    error = sync_data(file->file.fd);
   }
   if (error != 0) {
     rlo__output_file_abandon(file);
@@ -278,6 +289,14 @@ int rlo__output_file_begin(const char *path,
                  : RLO__EXIT_OK;
   return exists || code != RLO__EXIT_OK ? code
                                         : begin_part(path, start, out_file);
+}
+
+int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {
+  int result;
+  do {
+    result = ftruncate(file->file.fd, (off_t)bytes);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? RLO__EXIT_OK : fail_write(file->file.path, errno);
 }
 
 int rlo__output_files_commit(rlo__output_file *files, int32_t count) {

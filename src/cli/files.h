@@ -108,6 +108,9 @@ int rlo__output_file_begin(const char *path,
                            const rlo__output_start *start,
                            rlo__output_file *out_file);
 
+/** Gives the part a size: what is new is zero. */
+int rlo__output_file_resize(rlo__output_file *file, int64_t bytes);
+
 /** Syncs the files, all of them before the first gets its name, and syncs their
  *  folders. */
 int rlo__output_files_commit(rlo__output_file *files, int32_t count);

@@ -10,6 +10,7 @@
 
 #include "relayout/text.h"
 
+#include "base/sentence.h"
 #include "message.h"
 
 /* Bad lines that are reported one by one. */
@@ -143,7 +144,8 @@ static void report(reader *r, int64_t line, const char *format, ...) {
   char sentence[1024];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(sentence, sizeof(sentence), format, arguments);
+  (void)rlo__sentence_print(
+      sentence, sizeof(sentence), rlo_error_last()->message, format, arguments);
   va_end(arguments);
   if (++r->bad_lines <= MAX_REPORTS) {
     rlo__message_set_place(r->path, line);

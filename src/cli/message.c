@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sentence.h"
+
 static void put_list(const char *format, va_list arguments) RLO_PRINTF(1, 0);
 static void put(const char *format, ...) RLO_PRINTF(1, 2);
 static void print_line(const char *format, va_list arguments) RLO_PRINTF(1, 0);
@@ -27,12 +29,15 @@ void rlo__message_hold(char *buffer, size_t capacity) {
 }
 
 static void put_list(const char *format, va_list arguments) {
+  char sentence[RLO__SENTENCE_BYTES];
+  size_t bytes = rlo__sentence_print(
+      sentence, sizeof(sentence), rlo_error_last()->message, format, arguments);
   if (held == NULL) {
-    vfprintf(stderr, format, arguments);
+    fwrite(sentence, 1, bytes, stderr);
     return;
   }
   size_t length = strlen(held);
-  vsnprintf(held + length, held_capacity - length, format, arguments);
+  snprintf(held + length, held_capacity - length, "%s", sentence);
 }
 
 static void put(const char *format, ...) {
@@ -60,13 +65,24 @@ int rlo__fail(const char *format, ...) {
 }
 
 int rlo__fail_in_text(const char *text) {
-  enum { MAX_SHOWN = 120 };
-
+  /* Positions count from the beginning. */
+  const int most = RLO__SENTENCE_TEXT_CHARS;
   return rlo__fail("'%.*s%s': %s",
-                   (int)MAX_SHOWN,
+                   most,
                    text,
-                   strlen(text) > MAX_SHOWN ? "..." : "",
+                   strlen(text) > (size_t)most ? "..." : "",
                    rlo_error_last()->message);
+}
+
+/* A compiler's text of many lines. */
+static void put_log(const char *log) {
+  while (*log != '\0') {
+    const size_t length = strcspn(log, "\n");
+    char line[512];
+    snprintf(line, sizeof(line), "%.*s", (int)length, log);
+    put("%.511s\n", line);
+    log += length + (log[length] == '\n' ? 1 : 0);
+  }
 }
 
 int rlo__fail_on_device(void) {
@@ -80,7 +96,7 @@ int rlo__fail_last(void) {
   const rlo_error *error = rlo_error_last();
   rlo__fail("%s", error->message);
   if (error->build_log[0] != '\0') {
-    put("%s\n", error->build_log);
+    put_log(error->build_log);
   }
   return RLO__EXIT_FAILURE;
 }

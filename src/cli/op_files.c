@@ -107,8 +107,8 @@ int rlo__op_take_files(rlo__op *op) {
   const rlo_kernel_config *kernel = &op->kernel;
   bool is_named = request->num_inputs > 0;
   int32_t num_paths = request->num_paths;
-  /* An operation with one input may have several outputs; one with several
-   * inputs has one output. */
+  /* By their places: one input and several outputs, or several inputs and one
+   * output. Inputs that are named may be as many as the outputs. */
   op->num_inputs = is_named                  ? request->num_inputs
                    : kernel->max_inputs == 1 ? 1
                                              : num_paths - 1;

@@ -288,6 +288,7 @@ static int write_texts(const rlo__op_profile *profile,
                        cells *rows,
                        int64_t count) {
   for (int64_t n = 0; n < count; ++n) {
+    entries[n] = (rlo_profile_entry)RLO_PROFILE_ENTRY_INIT;
     if (rlo_profile_get(measured, n, &entries[n]) != RLO_OK) {
       return rlo__fail_last();
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +52,7 @@ typedef struct run {
 /* ----------------------------------------------------------------- devices */
 
 static int count_devices(int32_t *out_count) {
-  if (rlo_device_list(NULL, 0, out_count) != RLO_OK) {
+  if (rlo_device_list(NULL, 0, 0, out_count) != RLO_OK) {
     return rlo__fail_last();
   }
   return *out_count == 0 ? rlo__fail("there is no OpenCL device")
@@ -285,16 +284,14 @@ static int watch(run *r) {
 /* Cuts off what two passes have left behind the arrays. */
 static int cut_off_scratch(run *r) {
   const rlo__stream *s = r->stream;
-  for (int32_t n = 0; n < s->num_outputs; ++n) {
-    if (r->scratch[n] > 0 &&
-        ftruncate(r->parts[n].file.fd,
-                  (off_t)(r->offsets[n] + s->outputs[n].bytes)) != 0) {
-      return rlo__fail("cannot shorten the part of %s: %s",
-                       s->outputs[n].path,
-                       strerror(errno));
+  int code = RLO__EXIT_OK;
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
+    if (r->scratch[n] > 0) {
+      code = rlo__output_file_resize(&r->parts[n],
+                                     r->offsets[n] + s->outputs[n].bytes);
     }
   }
-  return RLO__EXIT_OK;
+  return code;
 }
 
 static void release(run *r) {
@@ -357,10 +354,10 @@ static int begin_output(run *r, int32_t n) {
   }
   r->offsets[n] = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
-  if (rlo__stream_count_jobs(r->stream, n) == 0 &&
-      ftruncate(r->parts[n].file.fd, (off_t)(r->offsets[n] + output->bytes)) !=
-          0) {
-    code = rlo__fail("cannot write %s: %s", output->path, strerror(errno));
+  if (rlo__stream_count_jobs(r->stream, n) == 0) {
+    code = rlo__output_file_resize(&r->parts[n], r->offsets[n] + output->bytes);
+  }
+  if (code != RLO__EXIT_OK) {
     rlo__output_file_abandon(&r->parts[n]);
   }
   return code;

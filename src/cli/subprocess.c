@@ -186,24 +186,24 @@ static int run_in_child(rlo__subprocess_fn function, void *payload) {
   return code;
 }
 
-/* With set-user-ID rights OpenCL must not be used: it loads libraries that the
- * environment names. */
-static bool has_foreign_rights(void) {
+int rlo__rights_check(const char *what) {
 #ifdef __linux__
-  return getauxval(AT_SECURE) != 0;
-#else
-  return false;
+  if (getauxval(AT_SECURE) != 0) {
+    return rlo__fail("%s with set-user-ID rights", what);
+  }
 #endif
+  (void)what;
+  return RLO__EXIT_OK;
 }
 
 int rlo__subprocess_run(bool is_isolated,
                         rlo__subprocess_fn function,
                         void *payload) {
-  if (has_foreign_rights()) {
-    return rlo__fail("OpenCL is not used with set-user-ID rights");
-  }
   driver_cache cache;
-  int code = make_driver_cache(&cache);
+  int code = rlo__rights_check("OpenCL is not used");
+  if (code == RLO__EXIT_OK) {
+    code = make_driver_cache(&cache);
+  }
   if (code != RLO__EXIT_OK) {
     return code;
   }

@@ -25,6 +25,14 @@ int rlo__subprocess_run(bool is_isolated,
                         rlo__subprocess_fn function,
                         void *payload);
 
+/**
+ * Fails where the command runs with set-user-ID rights, and its environment is
+ * another user's: OpenCL loads the libraries that the environment names, and
+ * the environment says where files are that would be removed.
+ * @param what  begins the sentence: "OpenCL is not used".
+ */
+int rlo__rights_check(const char *what);
+
 /** Creates zeroed memory that parent and child share; NULL, after a message, if
  *  the allocation fails. `bytes` may be 0. */
 void *rlo__shared_create(size_t bytes);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "codegen/kernel_sources.h"
@@ -197,6 +198,9 @@ rlo_status rlo__plan_report_create(const rlo_problem *problem,
                                    const rlo__plan_request *request,
                                    rlo_plan_report **out_report) {
   *out_report = NULL;
+  rlo__plan_request explaining = *request;
+  rlo_plan_options known;
+  RLO_TRY(rlo__plan_options_read(&explaining.options, &known));
   workspace *w = rlo__alloc(sizeof *w);
   owned_report *owned = rlo__alloc(sizeof *owned);
   if (w == NULL || owned == NULL) {
@@ -205,7 +209,6 @@ rlo_status rlo__plan_report_create(const rlo_problem *problem,
     return RLO_OUT_OF_MEMORY;
   }
   owned->report.problem = *problem;
-  rlo__plan_request explaining = *request;
   explaining.problem = &owned->report.problem;
   explaining.is_explaining = true;
   rlo_status status = explain(&explaining, w, owned);
@@ -226,8 +229,11 @@ rlo_status rlo_plan_explain(const rlo_problem *problem,
                             int64_t dst_alignment_bytes,
                             rlo_plan_report **out_report) {
   RLO_REQUIRE(problem, device, out_report);
+  rlo_device_info known = RLO_DEVICE_INFO_INIT;
+  RLO_TRY(rlo__options_read(
+      "device info", "RLO_DEVICE_INFO_INIT", device, &known, sizeof known));
   const rlo__plan_request request = {
-      .device = device,
+      .device = &known,
       .options = options,
       .src_alignment_bytes = src_alignment_bytes,
       .dst_alignment_bytes = dst_alignment_bytes};

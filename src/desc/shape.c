@@ -3,10 +3,21 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
 #include "desc/layout.h"
+
+rlo_status rlo_shape_create(rlo_shape **out_shape) {
+  RLO_REQUIRE(out_shape);
+  *out_shape = rlo__alloc(sizeof **out_shape);
+  return *out_shape != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
+}
+
+void rlo_shape_release(rlo_shape *shape) {
+  rlo__free(shape);
+}
 
 /* ceil(count * element_bits / 8). */
 static bool bytes_of(int64_t count, int64_t element_bits, int64_t *out_bytes) {

@@ -224,8 +224,10 @@ rlo_status rlo_engine_get_memory(const rlo_engine *engine,
       return rlo__registry_fail_no_backend(registry, backend_name);
     }
   }
-  rlo__usage_read(usage, out_info);
-  return RLO_OK;
+  rlo_memory_info info;
+  rlo__usage_read(usage, &info);
+  return rlo__report_write(
+      "memory info", "RLO_MEMORY_INFO_INIT", &info, out_info, sizeof info);
 }
 
 void rlo_engine_reset_peaks(rlo_engine *engine) {
@@ -238,13 +240,11 @@ static int64_t load(const atomic_int_fast64_t *counter) {
   return (int64_t)atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-void rlo_engine_get_stats(const rlo_engine *engine,
-                          rlo_engine_stats *out_stats) {
-  if (engine == NULL || out_stats == NULL) {
-    return;
-  }
+rlo_status rlo_engine_get_stats(const rlo_engine *engine,
+                                rlo_engine_stats *out_stats) {
+  RLO_REQUIRE(engine, out_stats);
   const rlo__engine_counters *c = &engine->counters;
-  *out_stats = (rlo_engine_stats){.kernels_run = load(&c->kernels_run),
+  const rlo_engine_stats stats = {.kernels_run = load(&c->kernels_run),
                                   .fallbacks = load(&c->fallbacks),
                                   .copies = load(&c->copies),
                                   .copied_bytes = load(&c->copied_bytes),
@@ -252,4 +252,6 @@ void rlo_engine_get_stats(const rlo_engine *engine,
                                   .materialized = load(&c->materialized),
                                   .plan_hits = load(&engine->plans->hits),
                                   .plan_misses = load(&engine->plans->misses)};
+  return rlo__report_write(
+      "engine stats", "RLO_ENGINE_STATS_INIT", &stats, out_stats, sizeof stats);
 }

@@ -48,8 +48,26 @@ static bool is_receive(const rlo__agreement *a) {
   return a->step == 0 || a->step == 1 || a->step == 3;
 }
 
+/* Whether what was received can have been sent by this file. */
+static bool is_verdict(const rlo__agreement *a) {
+  const rlo__verdict *v = &a->received;
+  const bool is_failure = v->status > RLO_OK && v->status <= RLO_INTERNAL;
+  return v->rank >= 0 && v->rank <= a->link->num_ranks &&
+         (v->rank == a->link->num_ranks || is_failure) &&
+         memchr(v->message, '\0', sizeof v->message) != NULL;
+}
+
 /* Takes in what a child or the parent has found. */
 static void merge(rlo__agreement *a, int32_t peer) {
+  if (!is_verdict(a)) {
+    if (a->verdict.rank > a->link->rank) {
+      set_failure(
+          a,
+          RLO_FAIL(
+              RLO_DATA_LOSS, "rank %" PRId32 " sent what is no verdict", peer));
+    }
+    return;
+  }
   if (a->received.rank < a->verdict.rank) {
     a->verdict = a->received;
     return;
@@ -104,5 +122,5 @@ rlo_status rlo__agreement_result(const rlo__agreement *agreement) {
     return RLO_OK;
   }
   return rlo_error_set(
-      (rlo_status)v->status, "rank %" PRId32 ": %s", v->rank, v->message);
+      (rlo_status)v->status, "rank %" PRId32 ": %.511s", v->rank, v->message);
 }

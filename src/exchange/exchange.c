@@ -545,8 +545,9 @@ void rlo_exchange_release(rlo_exchange *exchange) {
 rlo_status rlo_exchange_get_info(const rlo_exchange *exchange,
                                  rlo_exchange_info *out_info) {
   RLO_REQUIRE(exchange, out_info);
-  RLO_TRY(rlo__options_check(
-      "exchange info", "RLO_EXCHANGE_INFO_INIT", out_info, sizeof *out_info));
-  *out_info = exchange->info;
-  return RLO_OK;
+  return rlo__report_write("exchange info",
+                           "RLO_EXCHANGE_INFO_INIT",
+                           &exchange->info,
+                           out_info,
+                           sizeof *out_info);
 }

@@ -203,7 +203,7 @@ static rlo_status add_slices(rlo__host_mover *mover,
                              bool is_whole) {
   part added = {.is_nest = false};
   RLO_TRY(rlo__host_slices_init(problem, is_whole, &added.slices));
-  added.work = added.slices.weight * POINT_BYTES;
+  added.work = added.slices.weight * (double)POINT_BYTES;
   rlo_status status = add_part(mover, &added);
   if (status != RLO_OK) {
     rlo__host_slices_deinit(&added.slices);
@@ -227,7 +227,7 @@ static rlo_status take_part(void *payload,
   rlo__host_nest_make(
       problem, mover->kernels, mover->is_past_caches, &added.nest);
   added.work = (double)added.nest.written_bytes +
-               (double)added.nest.num_turns * TURN_BYTES;
+               (double)added.nest.num_turns * (double)TURN_BYTES;
   return add_part(mover, &added);
 }
 
@@ -409,7 +409,7 @@ rlo_status rlo__host_mover_run(const rlo__host_mover *mover,
                                const void *indices,
                                void *dst,
                                int32_t num_threads) {
-  const double most = mover->work / MIN_THREAD_BYTES;
+  const double most = mover->work / (double)MIN_THREAD_BYTES;
   int32_t threads = num_threads < MAX_THREADS ? num_threads : MAX_THREADS;
   threads = most < threads ? (int32_t)most : threads;
   if (threads <= 1) {

@@ -11,8 +11,6 @@
  *
  * A mover has no threads of its own and does not change: the caller's threads
  * run shares of the work.
- *
- * RLO_API: for relayout-bench, see base/status.h.
  */
 typedef struct rlo__host_mover rlo__host_mover;
 
@@ -31,13 +29,13 @@ typedef struct rlo__host_mover_options {
  * @param out_mover  the caller's; release it with rlo__host_mover_release.
  * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo__problem_validate returns.
  */
-RLO_API RLO_NODISCARD rlo_status
+RLO_NODISCARD rlo_status
 rlo__host_mover_create(const rlo_problem *problem,
                        const rlo__host_mover_options *options,
                        rlo__host_mover **out_mover);
 
 /** NULL is legal. */
-RLO_API void rlo__host_mover_release(rlo__host_mover *mover);
+void rlo__host_mover_release(rlo__host_mover *mover);
 
 /**
  * Runs one share of the work: the shares 0 .. num_shares-1 together are the
@@ -51,24 +49,22 @@ RLO_API void rlo__host_mover_release(rlo__host_mover *mover);
  *         RLO_INVALID_ARGUMENT for a share that does not exist.
  *         RLO_OUT_OF_MEMORY. Threads: safe.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo__host_mover_run_share(const rlo__host_mover *mover,
-                          const void *src,
-                          const void *indices,
-                          void *dst,
-                          int32_t share,
-                          int32_t num_shares);
+RLO_NODISCARD rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
+                                                   const void *src,
+                                                   const void *indices,
+                                                   void *dst,
+                                                   int32_t share,
+                                                   int32_t num_shares);
 
 /**
  * Runs the problem on the calling thread and up to num_threads - 1 that it
  * starts and joins: fewer for small problems.
  * @return as rlo__host_mover_run_share; of several failures the first share's.
  */
-RLO_API RLO_NODISCARD rlo_status
-rlo__host_mover_run(const rlo__host_mover *mover,
-                    const void *src,
-                    const void *indices,
-                    void *dst,
-                    int32_t num_threads);
+RLO_NODISCARD rlo_status rlo__host_mover_run(const rlo__host_mover *mover,
+                                             const void *src,
+                                             const void *indices,
+                                             void *dst,
+                                             int32_t num_threads);
 
 #endif

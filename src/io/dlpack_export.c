@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "desc/dtype.h"
 #include "desc/layout.h"
@@ -158,6 +159,11 @@ static rlo_status export_view(const rlo_dlpack_view *view,
   return RLO_OK;
 }
 
+static rlo_status read_view(const rlo_dlpack_view *view, rlo_dlpack_view *out) {
+  return rlo__options_read(
+      "DLPack view", "RLO_DLPACK_VIEW_INIT", view, out, sizeof *out);
+}
+
 rlo_status rlo_dlpack_export(const rlo_dlpack_view *view,
                              rlo_dlpack_destroy_fn destroy,
                              void *payload,
@@ -165,20 +171,22 @@ rlo_status rlo_dlpack_export(const rlo_dlpack_view *view,
   RLO_REQUIRE(out_managed);
   *out_managed = NULL;
   RLO_REQUIRE(view);
-  if (view->is_read_only) {
+  rlo_dlpack_view known = RLO_DLPACK_VIEW_INIT;
+  RLO_TRY(read_view(view, &known));
+  if (known.is_read_only) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "an unversioned DLPack tensor cannot say that it may not "
                     "be written to");
   }
   bool is_padded = false;
   exported_tensor *exported = NULL;
-  RLO_TRY(export_view(view, destroy, payload, &is_padded, &exported));
+  RLO_TRY(export_view(&known, destroy, payload, &is_padded, &exported));
   if (is_padded) {
     rlo__free(exported);
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "an unversioned DLPack tensor cannot say that elements of "
                     "%s take whole bytes",
-                    rlo_dtype_name(view->shape.dtype));
+                    rlo_dtype_name(known.shape.dtype));
   }
   *out_managed = &exported->managed;
   return RLO_OK;
@@ -194,12 +202,14 @@ rlo_status rlo_dlpack_export_versioned(
   RLO_REQUIRE(out_managed);
   *out_managed = NULL;
   RLO_REQUIRE(view);
+  rlo_dlpack_view known = RLO_DLPACK_VIEW_INIT;
+  RLO_TRY(read_view(view, &known));
   bool is_padded = false;
   exported_tensor *exported = NULL;
-  RLO_TRY(export_view(view, destroy, payload, &is_padded, &exported));
+  RLO_TRY(export_view(&known, destroy, payload, &is_padded, &exported));
   exported->versioned.version_major = MAJOR;
   exported->versioned.version_minor = MINOR;
-  if (view->is_read_only) {
+  if (known.is_read_only) {
     exported->versioned.flags |= RLO_DLPACK_FLAG_READ_ONLY;
   }
   if (is_padded) {

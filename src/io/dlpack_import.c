@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "desc/dtype.h"
 #include "desc/layout.h"
@@ -167,16 +168,15 @@ rlo_status rlo_dlpack_view_tensor(const void *dl_tensor,
   RLO_TRY(check_device(&tensor));
   rlo_dtype dtype = RLO_DTYPE_INVALID;
   RLO_TRY(find_dtype(&tensor, &dtype));
-  rlo_dlpack_view view;
-  memset(&view, 0, sizeof view);
+  rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   RLO_TRY(find_layout(&tensor, dtype, flags, available_bytes, &view));
   RLO_TRY(check_pointers(&tensor, &view.shape));
   view.device = (rlo_dlpack_device)tensor.device_type;
   view.device_id = tensor.device_id;
   view.data = tensor.data;
   view.is_read_only = (flags & RLO_DLPACK_FLAG_READ_ONLY) != 0;
-  *out_view = view;
-  return RLO_OK;
+  return rlo__report_write(
+      "DLPack view", "RLO_DLPACK_VIEW_INIT", &view, out_view, sizeof view);
 }
 
 static rlo_status create(const rlo_dlpack_view *view,
@@ -196,7 +196,7 @@ rlo_status rlo_dlpack_import_create(struct DLManagedTensor *managed,
   RLO_REQUIRE(out_import);
   *out_import = NULL;
   RLO_REQUIRE(managed);
-  rlo_dlpack_view view;
+  rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   RLO_TRY(
       rlo_dlpack_view_tensor(&managed->dl_tensor, 0, available_bytes, &view));
   RLO_TRY(create(&view, out_import));
@@ -218,7 +218,7 @@ rlo_status rlo_dlpack_import_create_versioned(
                     managed->version_major,
                     managed->version_minor);
   }
-  rlo_dlpack_view view;
+  rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   RLO_TRY(rlo_dlpack_view_tensor(
       &managed->dl_tensor, managed->flags, available_bytes, &view));
   RLO_TRY(create(&view, out_import));

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The library of protocol buffers, relayout_proto: a component, so that the core
-# needs no protobuf-c. RELAYOUT_PROTO says whether it is built: AUTO, if
+# needs no protobuf-c. RELAYOUT_BUILD_PROTO says whether it is built: AUTO, if
 # protobuf-c is found; ON, or else the configuration fails; OFF.
 
-set(RELAYOUT_PROTO
-    "AUTO"
-    CACHE STRING "Build librelayout-proto: AUTO, ON or OFF")
-set_property(CACHE RELAYOUT_PROTO PROPERTY STRINGS AUTO ON OFF)
-if(NOT RELAYOUT_PROTO STREQUAL "AUTO" AND NOT RELAYOUT_PROTO)
+if(NOT RELAYOUT_BUILD_PROTO STREQUAL "AUTO" AND NOT RELAYOUT_BUILD_PROTO)
   return()
 endif()
 
@@ -20,7 +16,7 @@ endif()
 if(NOT PROTOC_C OR NOT TARGET PkgConfig::protobuf_c)
   set(missing "protobuf-c was not found: librelayout-proto is not built")
   set(remedy "(on Debian: apt install libprotobuf-c-dev protobuf-c-compiler)")
-  if(RELAYOUT_PROTO STREQUAL "AUTO")
+  if(RELAYOUT_BUILD_PROTO STREQUAL "AUTO")
     message(STATUS "${missing} ${remedy}")
     return()
   endif()
@@ -54,17 +50,13 @@ target_link_libraries(rlo_proto PRIVATE rlo_flags PkgConfig::protobuf_c)
 set(proto_objects $<TARGET_OBJECTS:rlo_proto>
                   $<TARGET_OBJECTS:rlo_proto_generated>)
 
-add_library(relayout_proto SHARED ${proto_objects})
+add_library(relayout_proto ${library_type} ${proto_objects} ${shared_base})
 add_library(relayout::proto ALIAS relayout_proto)
+rlo_set_library(relayout_proto)
 set_target_properties(
-  relayout_proto
-  PROPERTIES OUTPUT_NAME relayout-proto
-             EXPORT_NAME proto
-             VERSION "${PROJECT_VERSION}"
-             SOVERSION 0
-             LINKER_LANGUAGE C
-             INSTALL_RPATH "$ORIGIN"
-             LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  relayout_proto PROPERTIES OUTPUT_NAME relayout-proto EXPORT_NAME proto
+                            INSTALL_RPATH "$ORIGIN")
+target_include_directories(relayout_proto PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(relayout_proto PUBLIC relayout)
 target_link_libraries(relayout_proto PRIVATE PkgConfig::protobuf_c
                                              $<BUILD_INTERFACE:rlo_flags>)

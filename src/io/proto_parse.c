@@ -273,7 +273,8 @@ static rlo_status read_trees(rlo__shape_message *const *messages,
     rlo_status status = read_tree(messages[i], &trees[i]);
     if (status != RLO_OK) {
       release_trees(trees, i);
-      (void)rlo__status_prefix(status, "%s %zu: ", what, i);
+      (void)rlo_error_set(
+          status, "%s %zu: %s", what, i, rlo_error_last()->message);
       return status;
     }
   }
@@ -345,7 +346,7 @@ static rlo_status read_program(const rlo__program_message *message,
   rlo_shape_tree *result = NULL;
   rlo_status status = read_tree(message->result, &result);
   if (status != RLO_OK) {
-    return rlo__status_prefix(status, "result: ");
+    return rlo_error_set(status, "result: %s", rlo_error_last()->message);
   }
   rlo_shape_tree **parameters = NULL;
   status = read_trees(message->parameters, count, "parameter", &parameters);

@@ -92,7 +92,8 @@ static int32_t single_axis(const rlo_guard *guard) {
 }
 
 /* A SKIP guard on one axis with coefficient 1 or -1 leaves the points first ..
- * last of it: shifts the axis there and shortens it. */
+ * last of it: shifts the axis there and shortens it. Both are points of the
+ * axis: a side that does not bound is at its end (make_one_sided). */
 static rlo_status absorb(rlo_problem *problem, int32_t number, int32_t axis) {
   rlo_guard guard = problem->guards[number];
   rlo__rewrite_remove_guard(problem, number);
@@ -100,10 +101,6 @@ static rlo_status absorb(rlo_problem *problem, int32_t number, int32_t axis) {
                                             : guard.form.base - guard.limit + 1;
   int64_t last = guard.form.axis[axis] > 0 ? guard.limit - guard.form.base - 1
                                            : guard.form.base;
-  first = first < 0 ? 0 : first;
-  if (last >= problem->extents[axis]) {
-    last = problem->extents[axis] - 1;
-  }
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     rlo_form *form = rlo__problem_form(problem, n);
     if (!rlo__mul_add(form->base, form->axis[axis], first, &form->base)) {

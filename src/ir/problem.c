@@ -4,11 +4,34 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "ir/form.h"
 #include "ir/update.h"
+
+rlo_status rlo_problem_create(rlo_problem **out_problem) {
+  RLO_REQUIRE(out_problem);
+  *out_problem = rlo__alloc(sizeof **out_problem);
+  return *out_problem != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
+}
+
+void rlo_problem_release(rlo_problem *problem) {
+  rlo__free(problem);
+}
+
+int64_t rlo_problem_src_bytes(const rlo_problem *problem) {
+  return problem != NULL ? problem->src_bytes : 0;
+}
+
+int64_t rlo_problem_dst_bytes(const rlo_problem *problem) {
+  return problem != NULL ? problem->dst_bytes : 0;
+}
+
+int64_t rlo_problem_index_bytes(const rlo_problem *problem) {
+  return problem != NULL ? problem->index_bytes : 0;
+}
 
 void rlo__problem_copy(const rlo_problem *from, rlo_problem *out_copy) {
   /* Counts are checked later: here they must only not lead astray. */

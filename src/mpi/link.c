@@ -69,6 +69,8 @@ struct rlo_mpi_link {
   int *neighbour_ranks;
   window windows[MAX_WINDOWS];
   int num_windows;
+  /** A rank of this machine got none: no more are asked for. */
+  bool has_no_more;
 };
 
 /* ------------------------------------------------------------------ errors */
@@ -111,7 +113,7 @@ static rlo_status agree(MPI_Comm comm, rlo_status status) {
   }
   TRY_MPI(MPI_Bcast, (&failure, (int)sizeof failure, MPI_BYTE, lowest, comm));
   return rlo_error_set(
-      (rlo_status)failure.status, "rank %d: %s", lowest, failure.message);
+      (rlo_status)failure.status, "rank %d: %.511s", lowest, failure.message);
 }
 
 /* --------------------------------------------------------------- transfers */
@@ -320,17 +322,25 @@ static rlo_status add_window(rlo_mpi_link *link, int64_t bytes) {
   /* Each rank's memory begins at a page. */
   TRY_MPI(MPI_Info_create, (&info));
   (void)MPI_Info_set(info, "alloc_shared_noncontig", "true");
-  int has_window =
+  /* Whether it is made, and locked: on this rank, then on all. */
+  int has[2] = {
       MPI_Win_allocate_shared(
           (MPI_Aint)bytes, 1, info, link->neighbours, &w->memory, &w->win) ==
-          MPI_SUCCESS &&
-      MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win) == MPI_SUCCESS;
+      MPI_SUCCESS};
+  has[1] = has[0] && MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win) == MPI_SUCCESS;
+  const bool is_locked = has[1];
   (void)MPI_Info_free(&info);
   TRY_MPI(MPI_Allreduce,
-          (MPI_IN_PLACE, &has_window, 1, MPI_INT, MPI_MIN, link->neighbours));
+          (MPI_IN_PLACE, has, 2, MPI_INT, MPI_MIN, link->neighbours));
   w->bytes = bytes;
-  link->num_windows += has_window;
-  return RLO_OK;
+  link->num_windows += has[1];
+  link->has_no_more = !has[1];
+  if (is_locked && !has[1]) {
+    (void)MPI_Win_unlock_all(w->win);
+  }
+  /* All ranks free a window together: one that some did not get stays. */
+  return has[0] && !has[1] ? check_call(MPI_Win_free(&w->win), "MPI_Win_free")
+                           : RLO_OK;
 }
 
 /* The exchanges of a link run one at a time and so need one window, the
@@ -351,7 +361,7 @@ static rlo_status share(void *payload, int64_t bytes, void **out_memory) {
     RLO_TRY(find_neighbours(link));
   }
   const int last = link->num_windows - 1;
-  if (last < 0 || link->windows[last].bytes < most) {
+  if (!link->has_no_more && (last < 0 || link->windows[last].bytes < most)) {
     const int64_t doubled = last < 0 ? 0 : 2 * link->windows[last].bytes;
     RLO_TRY(add_window(link, most > doubled ? most : doubled));
   }

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The library of MPI, relayout_mpi, and the command relayout-mpi: a component, so
-# that the core needs no MPI. RELAYOUT_MPI says whether it is built: AUTO, if an
-# MPI is found; ON, or else the configuration fails; OFF. Which MPI is found is
+# that the core needs no MPI. RELAYOUT_BUILD_MPI says whether it is built: AUTO, if
+# an MPI is found; ON, or else the configuration fails; OFF. Which MPI is found is
 # FindMPI's affair: MPI_C_COMPILER names another one's mpicc.
 
-set(RELAYOUT_MPI
-    "AUTO"
-    CACHE STRING "Build librelayout-mpi: AUTO, ON or OFF")
-set_property(CACHE RELAYOUT_MPI PROPERTY STRINGS AUTO ON OFF)
-if(NOT RELAYOUT_MPI STREQUAL "AUTO" AND NOT RELAYOUT_MPI)
+if(NOT RELAYOUT_BUILD_MPI STREQUAL "AUTO" AND NOT RELAYOUT_BUILD_MPI)
   return()
 endif()
 
@@ -18,7 +14,7 @@ if(NOT TARGET MPI::MPI_C)
   set(missing "MPI was not found: librelayout-mpi is not built"
               "(on Debian: apt install libopenmpi-dev)")
   list(JOIN missing " " missing)
-  if(RELAYOUT_MPI STREQUAL "AUTO")
+  if(RELAYOUT_BUILD_MPI STREQUAL "AUTO")
     message(STATUS "${missing}")
     return()
   endif()
@@ -26,16 +22,12 @@ if(NOT TARGET MPI::MPI_C)
 endif()
 
 file(GLOB mpi_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/mpi/*.c")
-add_library(relayout_mpi SHARED ${mpi_sources})
+add_library(relayout_mpi ${library_type} ${mpi_sources} ${shared_base})
 add_library(relayout::mpi ALIAS relayout_mpi)
+rlo_set_library(relayout_mpi)
 set_target_properties(
-  relayout_mpi
-  PROPERTIES OUTPUT_NAME relayout-mpi
-             EXPORT_NAME mpi
-             VERSION "${PROJECT_VERSION}"
-             SOVERSION 0
-             INSTALL_RPATH "$ORIGIN"
-             LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  relayout_mpi PROPERTIES OUTPUT_NAME relayout-mpi EXPORT_NAME mpi
+                          INSTALL_RPATH "$ORIGIN")
 target_include_directories(relayout_mpi PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(relayout_mpi PUBLIC relayout MPI::MPI_C)
 target_link_libraries(relayout_mpi PRIVATE $<BUILD_INTERFACE:rlo_flags>)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "ops/redistribution.h"
+
 #include <inttypes.h>
 
 #include "base/status.h"
@@ -64,19 +66,18 @@ static rlo_status make_message(const rlo_redistribution *plan,
 /* The piece, cut from the device's source, by the destination's dimensions. */
 static rlo_status begin_source(const rlo_redistribution *plan,
                                int64_t device,
+                               const part *source,
                                const rlo_redistribution_piece *piece,
                                rlo_chain **out_chain) {
-  part source;
   rlo_box box = {.rank = plan->rank};
   int64_t begin[RLO_MAX_RANK];
   int64_t end[RLO_MAX_RANK];
-  RLO_TRY(find_part(plan->sharding[0], &plan->source_shape, device, &source));
   for (int32_t k = 0; k < plan->rank; ++k) {
     box.start[plan->from[k]] = piece->box.start[k];
     box.limit[plan->from[k]] = piece->box.limit[k];
   }
-  RLO_TRY(locate(&source, &box, device, begin, end));
-  RLO_TRY(rlo_chain_create(&source.shape, out_chain));
+  RLO_TRY(locate(source, &box, device, begin, end));
+  RLO_TRY(rlo_chain_create(&source->shape, out_chain));
   rlo_status status = rlo_chain_slice(*out_chain, begin, end, NULL);
   if (status == RLO_OK) {
     status = rlo_chain_transpose(*out_chain, plan->from);
@@ -98,23 +99,36 @@ static rlo_status lower(const rlo_chain *chain,
 }
 
 /* Places the chain, which is the piece, in the device's destination. */
-static rlo_status lower_to_destination(const rlo_redistribution *plan,
-                                       int64_t device,
+static rlo_status lower_to_destination(int64_t device,
+                                       part *target,
                                        const rlo_redistribution_piece *piece,
                                        bool fills,
                                        rlo_chain *chain,
                                        rlo_problem_list **out_list) {
-  part target;
   int64_t begin[RLO_MAX_RANK];
   int64_t end[RLO_MAX_RANK];
-  RLO_TRY(
-      find_part(plan->sharding[1], &plan->destination_shape, device, &target));
-  RLO_TRY(locate(&target, &piece->box, device, begin, end));
-  RLO_TRY(rlo_chain_place(chain, begin, target.shape.dims));
+  RLO_TRY(locate(target, &piece->box, device, begin, end));
+  RLO_TRY(rlo_chain_place(chain, begin, target->shape.dims));
   if (!fills) {
-    target.shape.layout.fill = RLO_FILL_UNKNOWN;
+    target->shape.layout.fill = RLO_FILL_UNKNOWN;
   }
-  return lower(chain, &target.shape, piece->addend, out_list);
+  return lower(chain, &target->shape, piece->addend, out_list);
+}
+
+static rlo_status move(const rlo_redistribution *plan,
+                       int64_t sender,
+                       const part *source,
+                       int64_t receiver,
+                       part *target,
+                       const rlo_redistribution_piece *piece,
+                       bool fills,
+                       rlo_problem_list **out_list) {
+  rlo_chain *chain;
+  RLO_TRY(begin_source(plan, sender, source, piece, &chain));
+  rlo_status status =
+      lower_to_destination(receiver, target, piece, fills, chain, out_list);
+  rlo_chain_release(chain);
+  return status;
 }
 
 rlo_status rlo_redistribution_lower_send(const rlo_redistribution *plan,
@@ -124,10 +138,12 @@ rlo_status rlo_redistribution_lower_send(const rlo_redistribution *plan,
   RLO_REQUIRE(plan, piece, out_list);
   *out_list = NULL;
   RLO_TRY(rlo__redistribution_check_device(plan, device));
+  part source;
   rlo_shape message;
   rlo_chain *chain;
   RLO_TRY(make_message(plan, piece, &message));
-  RLO_TRY(begin_source(plan, device, piece, &chain));
+  RLO_TRY(find_part(plan->sharding[0], &plan->source_shape, device, &source));
+  RLO_TRY(begin_source(plan, device, &source, piece, &chain));
   rlo_status status = lower(chain, &message, 0, out_list);
   rlo_chain_release(chain);
   return status;
@@ -142,12 +158,15 @@ rlo_status rlo_redistribution_lower_receive(
   RLO_REQUIRE(plan, piece, out_list);
   *out_list = NULL;
   RLO_TRY(rlo__redistribution_check_device(plan, device));
+  part target;
   rlo_shape message;
   rlo_chain *chain;
   RLO_TRY(make_message(plan, piece, &message));
+  RLO_TRY(
+      find_part(plan->sharding[1], &plan->destination_shape, device, &target));
   RLO_TRY(rlo_chain_create(&message, &chain));
   rlo_status status =
-      lower_to_destination(plan, device, piece, fills, chain, out_list);
+      lower_to_destination(device, &target, piece, fills, chain, out_list);
   rlo_chain_release(chain);
   return status;
 }
@@ -162,12 +181,30 @@ rlo_status rlo_redistribution_lower_move(const rlo_redistribution *plan,
   *out_list = NULL;
   RLO_TRY(rlo__redistribution_check_device(plan, sender));
   RLO_TRY(rlo__redistribution_check_device(plan, receiver));
-  rlo_chain *chain;
-  RLO_TRY(begin_source(plan, sender, piece, &chain));
-  rlo_status status =
-      lower_to_destination(plan, receiver, piece, fills, chain, out_list);
-  rlo_chain_release(chain);
-  return status;
+  part source;
+  part target;
+  RLO_TRY(find_part(plan->sharding[0], &plan->source_shape, sender, &source));
+  RLO_TRY(find_part(
+      plan->sharding[1], &plan->destination_shape, receiver, &target));
+  return move(plan, sender, &source, receiver, &target, piece, fills, out_list);
+}
+
+rlo_status rlo__redistribution_lower_between(
+    const rlo_redistribution *plan,
+    int64_t sender,
+    const rlo_shape *source_shape,
+    int64_t receiver,
+    const rlo_shape *target_shape,
+    const rlo_redistribution_piece *piece,
+    bool fills,
+    rlo_problem_list **out_list) {
+  part source = {.shape = *source_shape};
+  part target = {.shape = *target_shape};
+  RLO_TRY(rlo_sharding_get_box(
+      plan->sharding[0], &plan->source_shape, sender, &source.box));
+  RLO_TRY(rlo_sharding_get_box(
+      plan->sharding[1], &plan->destination_shape, receiver, &target.box));
+  return move(plan, sender, &source, receiver, &target, piece, fills, out_list);
 }
 
 /* Of a piece without elements only the fill is left. */

@@ -4,7 +4,11 @@
 
 /* Family copy, CPU class (cl/cpu_copy.cl): one contiguous run. */
 
-enum { CHUNK_BYTES = 256 * 1024, NUM_SCALARS = 3 };
+enum {
+  /** Four parts of 65 KiB, which begin at different places of their pages. */
+  CHUNK_BYTES = 260 * 1024,
+  NUM_SCALARS = 3
+};
 
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
@@ -43,16 +47,18 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
     RLO_TRY(rlo__grid_add_axis(&plan.grid, problem, 0, chunk_units));
   }
   plan.is_nontemporal = rlo__cpu_wants_nontemporal(query, &plan.geometry);
+  plan.is_prefetching = query->device->has_builtin_prefetch;
   RLO_TRY(rlo__grid_begin(query, &plan, "cpu_copy", launch));
   RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&plan.grid, 0)));
   RLO_TRY(rlo__grid_add_index(&plan, launch, units));
   RLO_TRY(rlo__grid_add_index(&plan, launch, chunk_units));
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   rlo__str_printf(&words,
-                  "chunks of %lld KiB, units of %lld bytes%s",
+                  "chunks of %lld KiB, units of %lld bytes%s%s",
                   (long long)chunk_bytes / 1024,
                   (long long)plan.geometry.unit_bytes,
-                  plan.is_nontemporal ? ", non-temporal stores" : "");
+                  plan.is_nontemporal ? ", non-temporal stores" : "",
+                  plan.is_prefetching ? ", prefetch" : "");
   return RLO_OK;
 }
 

@@ -84,7 +84,7 @@ static bool is_stream(const rlo_problem *problem, const rlo__packed_block *b) {
   int32_t next = b->src_run.axes[1];
   return problem->extents[next] * b->num_columns * unit_bytes >=
              MIN_STREAM_BYTES &&
-         rows_between(problem, b) <= MAX_PLACES;
+         rows_between(problem, b) <= (double)MAX_PLACES;
 }
 
 /* The best prediction for rows that are moved whole. */

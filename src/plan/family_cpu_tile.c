@@ -321,8 +321,7 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
                    plan->b.extent * unit_bytes >= MIN_STAGED_ROW_BYTES;
   cpu->is_nontemporal =
       has_lines && rlo__cpu_wants_nontemporal(query, &cpu->geometry);
-  cpu->is_prefetching =
-      query->device->has_builtin_prefetch && !plan->has_streams;
+  cpu->is_prefetching = query->device->has_builtin_prefetch;
   return RLO_OK;
 }
 

@@ -95,7 +95,8 @@ static void share_out(const rlo__family_query *query,
     }
     plan->group_cells /= 2;
   }
-  plan->num_groups = (size_t)rlo__ceil_div(plan->cells, plan->group_cells);
+  plan->num_groups =
+      rlo__gpu_groups(rlo__ceil_div(plan->cells, plan->group_cells));
 }
 
 /* Levels of the sum over the passes of a cell. Few different numbers, because
@@ -213,7 +214,7 @@ static double predict(const rlo__family_query *query) {
       (double)plan.num_groups *
       (double)(plan.group_cells * plan.slots * plan.team * terms * unit_bytes);
   double wanted =
-      UNIT_BYTES * (double)rlo__max(query->device->compute_units, 1);
+      (double)UNIT_BYTES * (double)rlo__max(query->device->compute_units, 1);
   double rate = 0.85 * rlo__gpu_sector_share(run * unit_bytes, unit_bytes) *
                 (in_flight < wanted ? in_flight / wanted : 1.0);
   return rate > 0.06 ? rate : 0.06;

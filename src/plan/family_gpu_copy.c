@@ -34,7 +34,7 @@ static copy_plan choose(const rlo__family_query *query) {
   plan.tail_units = plan.units % wide_units;
   int64_t groups = rlo__ceil_div(
       plan.pieces, LANE_PIECES * rlo__gpu_local_items(query->device));
-  plan.num_groups = groups > 0 ? (size_t)groups : 1;
+  plan.num_groups = groups > 0 ? rlo__gpu_groups(groups) : 1;
   return plan;
 }
 

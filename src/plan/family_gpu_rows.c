@@ -155,7 +155,7 @@ static rlo_status choose(const rlo__family_query *query, row_plan *plan) {
   RLO_TRY(rlo__grid_num_groups(&group->grid, &plan->num_groups));
   if (plan->is_flat) {
     plan->num_groups =
-        (size_t)rlo__ceil_div(plan->batch_extent, plan->batch_rows);
+        rlo__gpu_groups(rlo__ceil_div(plan->batch_extent, plan->batch_rows));
   }
   return RLO_OK;
 }
@@ -211,7 +211,7 @@ static double predict(const rlo__family_query *query) {
   int64_t piece_bytes = plan.wide_units * plan.group.geometry.unit_bytes;
   double pieces = (double)(plan.batch_rows * plan.pieces) / (double)items;
   /* A flat grid is decoded once for each piece. */
-  double flight = plan.is_flat ? 1.0 : LANE_PIECES;
+  double flight = plan.is_flat ? 1.0 : (double)LANE_PIECES;
   flight = pieces < flight ? pieces : flight;
   return rlo__gpu_rate(&(rlo__gpu_group){
       .loop = plan.is_flat      ? RLO__GPU_ROWS_FLAT

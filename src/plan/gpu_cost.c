@@ -97,7 +97,7 @@ double rlo__gpu_rate(const rlo__gpu_group *group) {
   double in_flight =
       group->flight_bytes * (double)(group->items * groups_at_a_time(group));
   double latency =
-      in_flight / (has_barrier ? 2.0 * FLIGHT_BYTES : FLIGHT_BYTES);
+      in_flight / ((has_barrier ? 2.0 : 1.0) * (double)FLIGHT_BYTES);
   /* They overlap, but where two are about as slow not wholly: the norm of the
    * three times with exponent 4. */
   double slow = fourth_power(1.0 / memory) + fourth_power(1.0 / issue) +

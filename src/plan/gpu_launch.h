@@ -2,6 +2,10 @@
 #ifndef RLO_PLAN_GPU_LAUNCH_H
 #define RLO_PLAN_GPU_LAUNCH_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/checked.h"
 #include "plan/gpu_cost.h"
 #include "plan/grid.h"
 
@@ -49,6 +53,12 @@ void rlo__gpu_round_axes(rlo__grid *grid);
 /** Adds the argument that divides by the extents of a grid, each 1 .. 2^31. */
 RLO_NODISCARD rlo_status rlo__gpu_add_magic(const rlo__grid *grid,
                                             rlo__launch *launch);
+
+/** A number of groups as size_t; where that has 32 bits and is too small, one
+ * that rlo__gpu_can_launch refuses. */
+static inline size_t rlo__gpu_groups(int64_t count) {
+  return (size_t)rlo__min(count, PTRDIFF_MAX);
+}
 
 /** Whether this many groups can be launched: 2^24 - 1, which makes fewer than
  *  2^32 work-items. If not, `why` takes the reason. */

@@ -210,14 +210,16 @@ static double cost(const draft *d, const rlo__gpu_stage *s) {
   words = rlo__ceil_div(words, d->word_units);
   int64_t num_stores = s->read_bytes / s->store_bytes;
   double stores = (double)num_stores;
-  double store_rounds = stores * stores * (double)s->store_bytes / BANK_BYTES;
+  double store_rounds =
+      stores * stores * (double)s->store_bytes / (double)BANK_BYTES;
   double units = (double)d->word_units;
   double instructions =
-      (double)s->pieces * (PIECE_INSTRUCTIONS + stores) +
-      (double)words * (WORD_INSTRUCTIONS + UNIT_INSTRUCTIONS * units);
+      (double)s->pieces * ((double)PIECE_INSTRUCTIONS + stores) +
+      (double)words *
+          ((double)WORD_INSTRUCTIONS + (double)UNIT_INSTRUCTIONS * units);
   double rounds =
-      ISSUES_PER_ROUND * ((double)s->pieces * store_rounds +
-                          (double)words * units * bank_rounds(d, s));
+      (double)ISSUES_PER_ROUND * ((double)s->pieces * store_rounds +
+                                  (double)words * units * bank_rounds(d, s));
   return instructions > rounds ? instructions + 0.1 * rounds
                                : rounds + 0.1 * instructions;
 }

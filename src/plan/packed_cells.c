@@ -11,8 +11,9 @@ enum {
   MAX_LINES = 8,
   MAX_SHORT_LINES = 4,
   MAX_BYTE_LINES = 2,
-  /** Bytes that one group moves. */
-  GROUP_BYTES = 64 * 1024,
+  /** Bytes that one group moves, in four parts, which begin at different places
+   *  of their pages. */
+  GROUP_BYTES = 260 * 1024,
   SMALL_GROUP_BYTES = 4 * 1024,
   /** Groups that keep a device busy, whatever they move. */
   MIN_GROUPS = 64

@@ -50,6 +50,12 @@ static rlo_status find_class(const rlo_device_info *device,
                     (int)RLO_DEVICE_CLASS_CPU,
                     (int)RLO_DEVICE_CLASS_GPU);
   }
+  if (*out_class == RLO_DEVICE_CLASS_GPU && device->is_cpu_class_only) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the device's compiler dies of kernels of the GPU class; "
+                    "PoCL 6 with LLVM 18 takes them if POCL_WORK_GROUP_METHOD "
+                    "is cbs in the environment");
+  }
   return RLO_OK;
 }
 
@@ -69,11 +75,12 @@ static rlo_status find_forced(const char *name,
     }
     rlo__str_printf(&list, "%s%s", list.length == 0 ? "" : ", ", family->name);
   }
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "no kernel family of class %s is called \"%s\"; there are %s",
-                  rlo__planning_class_name(device_class),
-                  name,
-                  rlo__str_text(&list));
+  return RLO_FAIL(
+      RLO_NOT_FOUND,
+      "no kernel family of class %s is called \"%s\"; there are %.400s",
+      rlo__planning_class_name(device_class),
+      name,
+      rlo__str_text(&list));
 }
 
 static rlo_status find_forced_schedule(const char *name,
@@ -89,7 +96,7 @@ static rlo_status find_forced_schedule(const char *name,
         &list, "%s\"%s\"", n == 0 ? "" : ", ", rlo__schedules[n].name);
   }
   return RLO_FAIL(RLO_NOT_FOUND,
-                  "no schedule is called \"%s\"; there are %s",
+                  "no schedule is called \"%s\"; there are %.400s",
                   name,
                   rlo__str_text(&list));
 }
@@ -113,6 +120,18 @@ static rlo_status check_effort(const rlo_plan_options *options) {
                     "%g seconds to measure are not within 0 and %g",
                     options->measure_seconds,
                     MAX_MEASURE_SECONDS);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__plan_options_read(const rlo_plan_options **options,
+                                  rlo_plan_options *out) {
+  *out = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
+  RLO_TRY(rlo__options_read(
+      "plan options", "RLO_PLAN_OPTIONS_INIT", *options, out, sizeof *out));
+  if (*options != NULL) {
+    out->struct_size = sizeof *out;
+    *options = out;
   }
   return RLO_OK;
 }

@@ -46,6 +46,11 @@ typedef struct rlo__planning {
   rlo_device_info device;
 } rlo__planning;
 
+/** Reads options that may be those of an older header: *options becomes `out`,
+ *  unless it is NULL. @return RLO_OK; RLO_INVALID_ARGUMENT. */
+RLO_NODISCARD rlo_status
+rlo__plan_options_read(const rlo_plan_options **options, rlo_plan_options *out);
+
 /** Reads a request and makes its problem canonical. The caller ends what has
  *  begun. @return RLO_OK; as rlo_plan_explain. */
 RLO_NODISCARD rlo_status rlo__planning_begin(const rlo__plan_request *request,

@@ -121,7 +121,7 @@ static bool read_fraction(const char *text, double *out_fraction) {
       text[length + 4] != '\0') {
     return false;
   }
-  *out_fraction = (double)whole + (double)thousandths / FRACTION_UNITS;
+  *out_fraction = (double)whole + (double)thousandths / (double)FRACTION_UNITS;
   return true;
 }
 
@@ -293,8 +293,9 @@ static int64_t fraction_units(double fraction) {
   if (!(fraction > 0.0)) {
     return 0;
   }
-  return fraction < MAX_FRACTION ? (int64_t)(fraction * FRACTION_UNITS + 0.5)
-                                 : (int64_t)MAX_FRACTION * FRACTION_UNITS;
+  return fraction < (double)MAX_FRACTION
+             ? (int64_t)(fraction * (double)FRACTION_UNITS + 0.5)
+             : (int64_t)MAX_FRACTION * FRACTION_UNITS;
 }
 
 static void print_record(rlo__str *out, const rlo_wisdom_record *record) {

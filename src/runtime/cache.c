@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/directory.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "runtime/disk_cache.h"
 
@@ -50,8 +51,7 @@ static rlo_status visit_entries(const rlo__directory *directory,
                                 rlo_cache_info *info) {
   rlo__directory_file *files = NULL;
   size_t num_files = 0;
-  RLO_TRY(rlo__directory_list(directory, &files, &num_files));
-  rlo_status status = RLO_OK;
+  rlo_status status = rlo__directory_list(directory, &files, &num_files);
   for (size_t i = 0; i < num_files && status == RLO_OK; ++i) {
     bool is_entry = rlo__disk_cache_is_entry_name(files[i].name);
     if (is_clearing &&
@@ -64,35 +64,50 @@ static rlo_status visit_entries(const rlo__directory *directory,
     }
   }
   rlo__free(files);
-  return status;
+  return status == RLO_OK
+             ? status
+             : rlo__status_prefix(status, "cache \"%s\": ", info->path);
+}
+
+static rlo_status check_size(const rlo_cache_info *info) {
+  return rlo__options_check_size(
+      "cache info", "RLO_CACHE_INFO_INIT", info, sizeof *info);
+}
+
+static rlo_status write_info(const rlo_cache_info *info,
+                             rlo_cache_info *out_info) {
+  return rlo__report_write(
+      "cache info", "RLO_CACHE_INFO_INIT", info, out_info, sizeof *info);
 }
 
 rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
   RLO_REQUIRE(out_info);
-  memset(out_info, 0, sizeof *out_info);
+  RLO_TRY(check_size(out_info));
+  rlo_cache_info info = RLO_CACHE_INFO_INIT;
   rlo__directory directory;
-  rlo_status status = open_directory(path, out_info, &directory);
+  rlo_status status = open_directory(path, &info, &directory);
   if (status == RLO_OUT_OF_MEMORY) {
     return status;
   }
   /* A directory that does not exist will be created. */
-  out_info->is_usable = status == RLO_OK ||
-                        (status == RLO_NOT_FOUND && out_info->path[0] != '\0');
-  if (!out_info->is_usable) {
-    copy_cut(
-        out_info->reason, sizeof out_info->reason, rlo_error_last()->message);
+  info.is_usable =
+      status == RLO_OK || (status == RLO_NOT_FOUND && info.path[0] != '\0');
+  if (!info.is_usable) {
+    copy_cut(info.reason, sizeof info.reason, rlo_error_last()->message);
   }
-  if (status != RLO_OK) {
-    return RLO_OK;
+  if (status == RLO_OK) {
+    status = visit_entries(&directory, false, &info);
+    rlo__directory_close(&directory);
+    RLO_TRY(status);
   }
-  status = visit_entries(&directory, false, out_info);
-  rlo__directory_close(&directory);
-  return status;
+  return write_info(&info, out_info);
 }
 
 rlo_status rlo_cache_clear(const char *path, rlo_cache_info *out_info) {
-  rlo_cache_info info;
-  memset(&info, 0, sizeof info);
+  if (out_info != NULL) {
+    RLO_TRY(check_size(out_info));
+  }
+  rlo_cache_info info = RLO_CACHE_INFO_INIT;
   rlo__directory directory;
   rlo_status status = open_directory(path, &info, &directory);
   if (status == RLO_OK) {
@@ -102,8 +117,6 @@ rlo_status rlo_cache_clear(const char *path, rlo_cache_info *out_info) {
   } else if (status == RLO_NOT_FOUND) {
     status = RLO_OK;
   }
-  if (out_info != NULL) {
-    *out_info = info;
-  }
-  return status;
+  RLO_TRY(status);
+  return out_info != NULL ? write_info(&info, out_info) : RLO_OK;
 }

@@ -217,7 +217,7 @@ rlo_status rlo_context_create(cl_context context,
   made->cl_context = context;
   RLO_TRY_GOTO(RLO_CL(clRetainDevice, device));
   made->cl_device = device;
-  RLO_TRY_GOTO(rlo_device_query(device, &made->device_info));
+  RLO_TRY_GOTO(rlo__device_query(device, &made->device_info));
   RLO_TRY_GOTO(query_work_item_sizes(made));
   rlo__device_get_name(device, made->device_name, sizeof made->device_name);
   RLO_TRY_GOTO(init_planning(made));
@@ -353,16 +353,14 @@ const rlo_device_info *rlo_context_device_info(const rlo_context *context) {
   return context != NULL ? &context->device_info : NULL;
 }
 
-void rlo_context_get_stats(const rlo_context *context,
-                           rlo_context_stats *out_stats) {
-  if (context == NULL || out_stats == NULL) {
-    return;
-  }
+rlo_status rlo_context_get_stats(const rlo_context *context,
+                                 rlo_context_stats *out_stats) {
+  RLO_REQUIRE(context, out_stats);
   rlo__program_cache_stats programs;
   rlo__program_cache_get_stats(context->programs, &programs);
   rlo__disk_cache_stats disk;
   rlo__disk_cache_get_stats(context->disk, &disk);
-  *out_stats = (rlo_context_stats){
+  const rlo_context_stats stats = {
       .programs_built = programs.num_built,
       .program_hits = programs.num_hits,
       .kernels_created = programs.num_kernels_created,
@@ -374,4 +372,9 @@ void rlo_context_get_stats(const rlo_context *context,
       .disk_misses = disk.num_misses,
       .disk_rejects = disk.num_rejects,
       .disk_writes = disk.num_writes};
+  return rlo__report_write("context stats",
+                           "RLO_CONTEXT_STATS_INIT",
+                           &stats,
+                           out_stats,
+                           sizeof stats);
 }

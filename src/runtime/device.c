@@ -3,9 +3,11 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "runtime/cl_error.h"
@@ -47,16 +49,22 @@ static void get_device_string(cl_device_id device,
   copy_cut(text, text_bytes, full);
 }
 
-static void get_platform_name(cl_platform_id platform,
-                              char *name,
-                              size_t name_bytes) {
+static void get_platform_string(cl_platform_id platform,
+                                cl_platform_info what,
+                                char *text,
+                                size_t text_bytes) {
   char full[MAX_TEXT_BYTES] = "";
-  if (clGetPlatformInfo(
-          platform, CL_PLATFORM_NAME, sizeof full - 1, full, NULL) !=
+  if (clGetPlatformInfo(platform, what, sizeof full - 1, full, NULL) !=
       CL_SUCCESS) {
     full[0] = '\0';
   }
-  copy_cut(name, name_bytes, full);
+  copy_cut(text, text_bytes, full);
+}
+
+static void get_platform_name(cl_platform_id platform,
+                              char *name,
+                              size_t name_bytes) {
+  get_platform_string(platform, CL_PLATFORM_NAME, name, name_bytes);
 }
 
 void rlo__device_get_name(cl_device_id device, char *name, size_t name_bytes) {
@@ -135,6 +143,22 @@ static device_extensions extensions_of(device_kind kind) {
   return (device_extensions){.kind = kind};
 }
 
+/** The number behind a word; 0 if there is none. */
+static long number_behind(const char *word, const char *text) {
+  const char *place = strstr(text, word);
+  return place != NULL ? strtol(place + strlen(word), NULL, 10) : 0;
+}
+
+/** LLVM 18's InstCombine ends the process ("did not reach a fixpoint") in
+ *  kernels that PoCL 5 and 6 make of groups of several work-items, but for one
+ *  method of theirs (PoCL's issue 1608). */
+static bool dies_of_groups(const rlo__device_facts *facts) {
+  const long pocl = number_behind("PoCL ", facts->platform_version);
+  return (pocl == 5 || pocl == 6) &&
+         number_behind("LLVM ", facts->platform_version) >= 18 &&
+         !facts->is_pocl_by_cbs;
+}
+
 void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
   const cl_device_fp_config ieee =
       CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
@@ -149,6 +173,7 @@ void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
   info->has_builtin_prefetch = extensions.has_builtin_prefetch;
   info->has_f64 = (facts->double_config & ieee) == ieee;
   info->has_f32_denormals = (facts->single_config & CL_FP_DENORM) != 0;
+  info->is_cpu_class_only = kind == KIND_POCL_CPU && dies_of_groups(facts);
   info->has_large_buffer_option =
       kind == KIND_GPU && is_intel_driver(facts->platform_name);
   /* The GPU class moves blocks through local memory because it is fast. */
@@ -207,17 +232,22 @@ static rlo_status get_facts(cl_device_id device, rlo__device_facts *out) {
                  &out->local_memory_type,
                  NULL));
   get_platform_name(platform, out->platform_name, sizeof out->platform_name);
+  get_platform_string(platform,
+                      CL_PLATFORM_VERSION,
+                      out->platform_version,
+                      sizeof out->platform_version);
+  const char *method = getenv("POCL_WORK_GROUP_METHOD");
+  out->is_pocl_by_cbs = method != NULL && strcmp(method, "cbs") == 0;
   rlo__device_get_name(device, out->device_name, sizeof out->device_name);
   out->single_config = get_fp_config(device, CL_DEVICE_SINGLE_FP_CONFIG);
   out->double_config = get_fp_config(device, CL_DEVICE_DOUBLE_FP_CONFIG);
   return RLO_OK;
 }
 
-rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
-  RLO_REQUIRE(device, out_info);
+rlo_status rlo__device_query(cl_device_id device, rlo_device_info *out_info) {
   rlo__device_facts facts;
   RLO_TRY(get_facts(device, &facts));
-  rlo_device_info info = {.device_class = RLO_DEVICE_CLASS_AUTO};
+  rlo_device_info info = RLO_DEVICE_INFO_INIT;
 
   int64_t compute_units = 0;
   int64_t base_alignment_bits = 0;
@@ -258,6 +288,14 @@ rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
   rlo__device_assess(&facts, &info);
   *out_info = info;
   return RLO_OK;
+}
+
+rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
+  RLO_REQUIRE(device, out_info);
+  rlo_device_info info;
+  RLO_TRY(rlo__device_query(device, &info));
+  return rlo__report_write(
+      "device info", "RLO_DEVICE_INFO_INIT", &info, out_info, sizeof info);
 }
 
 /* ------------------------------------------------------------------ the list
@@ -307,8 +345,7 @@ static const char *kind_words(const rlo_device_entry *entry) {
 static bool is_preferred(const rlo_device_entry *entry,
                          const rlo_device_entry *over) {
   int32_t gain = preference(entry) - preference(over);
-  return gain > 0 ||
-         (gain == 0 && entry->info.compute_units > over->info.compute_units);
+  return gain > 0 || (gain == 0 && entry->compute_units > over->compute_units);
 }
 
 static void choose_default(rlo_device_entry *entries, int32_t count) {
@@ -326,17 +363,17 @@ static void choose_default(rlo_device_entry *entries, int32_t count) {
                sizeof entry->reason,
                "the default: %s with %d compute units%s",
                kind_words(entry),
-               (int)entry->info.compute_units,
+               (int)entry->compute_units,
                count == 1 ? ", the only device" : "");
     } else {
       snprintf(entry->reason,
                sizeof entry->reason,
                "%s with %d compute units; device %d is %s with %d",
                kind_words(entry),
-               (int)entry->info.compute_units,
+               (int)entry->compute_units,
                (int)best,
                kind_words(&entries[best]),
-               (int)entries[best].info.compute_units);
+               (int)entries[best].compute_units);
     }
   }
 }
@@ -367,7 +404,11 @@ static rlo_status describe(cl_platform_id platform,
                  sizeof entry->type,
                  &entry->type,
                  NULL));
-  return rlo_device_query(device, &entry->info);
+  int64_t compute_units = 0;
+  RLO_TRY(get_number(
+      device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint), &compute_units));
+  entry->compute_units = (int32_t)compute_units;
+  return RLO_OK;
 }
 
 /** Appends the devices of one platform to a growing array. */
@@ -420,7 +461,7 @@ static rlo_status fail_empty(const cl_platform_id *platforms, cl_uint count) {
     append_name(names, sizeof names, name);
   }
   return RLO_FAIL(RLO_NOT_FOUND,
-                  "no OpenCL platform has a device: %s %s installed and %s "
+                  "no OpenCL platform has a device: %.400s %s installed and %s "
                   "nothing that it can use, or a setting turns it off",
                   names,
                   count == 1 ? "is" : "are",
@@ -479,6 +520,7 @@ rlo_status rlo__device_list(rlo_device_entry **out_entries,
 }
 
 rlo_status rlo_device_list(rlo_device_entry *out_entries,
+                           size_t entry_bytes,
                            int32_t capacity,
                            int32_t *out_count) {
   RLO_REQUIRE(out_count);
@@ -486,12 +528,23 @@ rlo_status rlo_device_list(rlo_device_entry *out_entries,
   if (capacity < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "room for %d entries", (int)capacity);
   }
+  if (capacity > 0 &&
+      (entry_bytes < offsetof(rlo_device_entry, platform_name) ||
+       entry_bytes > sizeof *out_entries)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "entries of %zu bytes; this library knows rlo_device_entry "
+                    "of up to %zu",
+                    entry_bytes,
+                    sizeof *out_entries);
+  }
   rlo_device_entry *entries = NULL;
   int32_t count = 0;
   RLO_TRY(rlo__device_list(&entries, &count));
   int32_t copied = count < capacity ? count : capacity;
-  if (copied > 0) {
-    memcpy(out_entries, entries, (size_t)copied * sizeof *entries);
+  for (int32_t i = 0; i < copied; ++i) {
+    memcpy((char *)out_entries + (size_t)i * entry_bytes,
+           &entries[i],
+           entry_bytes);
   }
   *out_count = count;
   rlo__free(entries);
@@ -542,7 +595,7 @@ rlo_status rlo_device_find(const char *name, int32_t *out_device_number) {
   } else {
     status = RLO_FAIL(RLO_NOT_FOUND,
                       "no device, platform or version is named '%.120s': "
-                      "there %s %s",
+                      "there %s %.400s",
                       name,
                       count == 1 ? "is" : "are",
                       names);

@@ -15,7 +15,10 @@ RLO_NODISCARD rlo_status rlo__device_list(rlo_device_entry **out_entries,
 /** What a driver says of a device, beside sizes. */
 typedef struct rlo__device_facts {
   char platform_name[128];
+  char platform_version[256];
   char device_name[128];
+  /** $POCL_WORK_GROUP_METHOD is cbs. */
+  bool is_pocl_by_cbs;
   cl_device_type type;
   cl_device_local_mem_type local_memory_type;
   cl_device_fp_config single_config;
@@ -30,6 +33,9 @@ typedef struct rlo__device_facts {
  *              the GPU class that has it in global memory.
  */
 void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info);
+
+/** As rlo_device_query, into a whole rlo_device_info. */
+rlo_status rlo__device_query(cl_device_id device, rlo_device_info *out_info);
 
 /** Writes the name of a device for a message: truncated to fit, empty if the
  *  device reports none. */

@@ -259,8 +259,9 @@ rlo_status rlo_enqueue_operands(rlo_plan *plan,
                                 const cl_event *wait_list,
                                 cl_event *out_event) {
   RLO_REQUIRE(plan, queue, operands);
-  RLO_TRY(rlo__options_check(
-      "operands", "RLO_OPERANDS_INIT", operands, sizeof *operands));
+  rlo_operands known = RLO_OPERANDS_INIT;
+  RLO_TRY(rlo__options_read(
+      "operands", "RLO_OPERANDS_INIT", operands, &known, sizeof known));
   const submission to = {queue, num_wait, wait_list, out_event};
-  return enqueue(plan, operands, &to);
+  return enqueue(plan, &known, &to);
 }

@@ -77,7 +77,8 @@ static rlo_status take_sample(measurement *m,
                               double *out_nanos) {
   double total_nanos = 0.0;
   *out_nanos = 0.0;
-  for (int32_t n = 0; n < MAX_RUNS_PER_SAMPLE && total_nanos < SAMPLE_NANOS;
+  for (int32_t n = 0;
+       n < MAX_RUNS_PER_SAMPLE && total_nanos < (double)SAMPLE_NANOS;
        ++n) {
     double nanos = 0.0;
     RLO_TRY(run_once(m, one, &nanos));

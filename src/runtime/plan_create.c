@@ -248,6 +248,8 @@ static rlo_status create(rlo_context *context,
                          const rlo_plan_options *options,
                          rlo_plan **out_plan) {
   RLO_TRY(rlo__context_check_process(context));
+  rlo_plan_options known;
+  RLO_TRY(rlo__plan_options_read(&options, &known));
   rlo_plan *plan = NULL;
   RLO_TRY(create_plan(
       context, options, problem != NULL ? 1 : RLO__PLAN_MAX_STEPS, &plan));

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/status.h"
 
 rlo_plan *rlo_plan_retain(rlo_plan *plan) {
@@ -129,8 +130,11 @@ rlo_status rlo_plan_prepare_async(rlo_plan *plan,
   return status;
 }
 
-void rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info) {
-  if (plan != NULL && out_info != NULL) {
-    *out_info = plan->info;
-  }
+rlo_status rlo_plan_get_info(const rlo_plan *plan, rlo_plan_info *out_info) {
+  RLO_REQUIRE(plan, out_info);
+  return rlo__report_write("plan info",
+                           "RLO_PLAN_INFO_INIT",
+                           &plan->info,
+                           out_info,
+                           sizeof *out_info);
 }

@@ -450,10 +450,6 @@ rlo_status rlo__planned_get(rlo_context *context,
                             const rlo_plan_options *options,
                             rlo__planned **out_planned) {
   *out_planned = NULL;
-  if (options != NULL) {
-    RLO_TRY(rlo__options_check(
-        "plan options", "RLO_PLAN_OPTIONS_INIT", options, sizeof *options));
-  }
   const size_t record_count = rlo__record_count(problem);
   if (record_count == 0) {
     return rlo__problem_validate(problem);

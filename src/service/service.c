@@ -307,19 +307,13 @@ rlo_status rlo_job_result(const rlo_job *job) {
 
 rlo_status rlo_job_get_info(const rlo_job *job, rlo_job_info *out_info) {
   RLO_REQUIRE(job, out_info);
-  size_t size = out_info->struct_size;
-  if (size < sizeof size || size > sizeof *out_info) {
-    return rlo__options_fail(
-        "job info", "RLO_JOB_INFO_INIT", size, sizeof *out_info);
-  }
   RLO_TRY(rlo__service_check_process(job->service));
   rlo_job_info info;
   rlo__mutex_lock(&job->service->mutex);
   rlo__job_fill_info(job, &info);
   rlo__mutex_unlock(&job->service->mutex);
-  memcpy(out_info, &info, size);
-  out_info->struct_size = size;
-  return RLO_OK;
+  return rlo__report_write(
+      "job info", "RLO_JOB_INFO_INIT", &info, out_info, sizeof info);
 }
 
 void rlo_job_cancel(rlo_job *job) {

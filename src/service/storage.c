@@ -55,14 +55,11 @@ rlo_status rlo__storage_read_traits(const rlo_storage_traits *traits,
 rlo_status rlo_storage_get_traits(const rlo_storage *storage,
                                   rlo_storage_traits *out_traits) {
   RLO_REQUIRE(storage, out_traits);
-  size_t size = out_traits->struct_size;
-  if (size < sizeof size || size > sizeof *out_traits) {
-    return rlo__options_fail(
-        "storage traits", "RLO_STORAGE_TRAITS_INIT", size, sizeof *out_traits);
-  }
-  memcpy(out_traits, &storage->traits, size);
-  out_traits->struct_size = size;
-  return RLO_OK;
+  return rlo__report_write("storage traits",
+                           "RLO_STORAGE_TRAITS_INIT",
+                           &storage->traits,
+                           out_traits,
+                           sizeof *out_traits);
 }
 
 /* ---------------------------------------------------------------- lifecycle */

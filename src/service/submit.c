@@ -68,12 +68,6 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
                                  const rlo_job_options *job_options,
                                  rlo_job_estimate *out_estimate) {
   RLO_REQUIRE(problem, out_estimate);
-  if (out_estimate->struct_size != sizeof *out_estimate) {
-    return rlo__options_fail("job estimate",
-                             "RLO_JOB_ESTIMATE_INIT",
-                             out_estimate->struct_size,
-                             sizeof *out_estimate);
-  }
   rlo__job_setting setting = {.num_lanes = 0, .max_buffer_bytes = INT64_MAX};
   rlo_service_options service = RLO_SERVICE_OPTIONS_INIT;
   RLO_TRY(rlo__service_options_read(service_options, 0, &service));
@@ -97,7 +91,13 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
   }
   rlo_status status = rlo__job_plan_make(problem, &setting, plan);
   if (status == RLO_OK) {
-    fill_estimate(plan, &setting, out_estimate);
+    rlo_job_estimate made;
+    fill_estimate(plan, &setting, &made);
+    status = rlo__report_write("job estimate",
+                               "RLO_JOB_ESTIMATE_INIT",
+                               &made,
+                               out_estimate,
+                               sizeof made);
   }
   rlo__free(plan);
   return status;

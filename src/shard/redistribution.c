@@ -361,8 +361,8 @@ static rlo_status measure_device(const rlo_redistribution *plan, tally *t) {
 rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,
                                       rlo_redistribution_cost *out_cost) {
   RLO_REQUIRE(plan, out_cost);
-  *out_cost = (rlo_redistribution_cost){0};
-  tally t = {.cost = out_cost, .num_devices = plan->num_devices};
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
+  tally t = {.cost = &cost, .num_devices = plan->num_devices};
   size_t num_devices = (size_t)plan->num_devices;
   t.sent = rlo__alloc_array(num_devices, sizeof *t.sent);
   t.has_messages = rlo__alloc_array(num_devices, sizeof *t.has_messages);
@@ -372,14 +372,18 @@ rlo_status rlo_redistribution_measure(const rlo_redistribution *plan,
     status = measure_device(plan, &t);
   }
   for (int64_t k = 0; k < plan->num_devices && status == RLO_OK; ++k) {
-    out_cost->most_bytes_sent = rlo__max(out_cost->most_bytes_sent, t.sent[k]);
-    out_cost->num_rounds += t.has_messages[k] ? 1 : 0;
+    cost.most_bytes_sent = rlo__max(cost.most_bytes_sent, t.sent[k]);
+    cost.num_rounds += t.has_messages[k] ? 1 : 0;
   }
   rlo__free(t.sent);
   rlo__free(t.has_messages);
-  if (status == RLO_OK && (out_cost->bytes_sent == INT64_MAX ||
-                           out_cost->replicate_bytes_sent == INT64_MAX)) {
-    status = rlo__fail_overflow("the bytes of all devices");
+  RLO_TRY(status);
+  if (cost.bytes_sent == INT64_MAX || cost.replicate_bytes_sent == INT64_MAX) {
+    return rlo__fail_overflow("the bytes of all devices");
   }
-  return status;
+  return rlo__report_write("redistribution cost",
+                           "RLO_REDISTRIBUTION_COST_INIT",
+                           &cost,
+                           out_cost,
+                           sizeof cost);
 }

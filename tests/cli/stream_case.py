@@ -57,8 +57,8 @@ class StreamCase(CliCase):
         environment["SLOW_DISK_FILES"] = str(files)
         environment["SLOW_DISK_WRITE_US"] = str(write_us)
         environment["SLOW_DISK_FLIP"] = str(flip)
-        environment["SLOW_DISK_FAIL"] = str(fail)
-        environment["SLOW_DISK_ERRNO"] = str(error)
+        if fail:
+            environment["SLOW_DISK_FAIL"] = "pwrite:%d:%d" % (fail, error)
         environment["SLOW_DISK_CLOCK"] = str(clock)
         if count is not None:
             environment["SLOW_DISK_COUNT"] = self.path(count)

@@ -73,13 +73,14 @@ class Signals(Stop):
         whole = self.read("out.npy")
         draw = random.Random(SEED)
         ends = {}
-        for n in range(1000 if IS_SLOW else 20):
+        for n in range(1000 if IS_SLOW else 12):
             old = draw.choice([None, b"old"])
             if old is None:
                 os.unlink(self.path("out.npy"))
             else:
                 self.write("out.npy", old)
-            number = draw.choice([signal.SIGKILL, signal.SIGINT])
+            number = draw.choice(
+                [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
             delay = draw.uniform(0, 1.5 * seconds)
             process = self.start(*self.arguments)
             time.sleep(delay)

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
   WARP = 32,
@@ -113,6 +114,23 @@ DEFINE_ACCESS(__tsan_unaligned_write2, 2)
 DEFINE_ACCESS(__tsan_unaligned_write4, 4)
 DEFINE_ACCESS(__tsan_unaligned_write8, 8)
 DEFINE_ACCESS(__tsan_unaligned_write16, 16)
+
+/* In place of accesses one after the other, from clang 15 on. */
+void *__tsan_memcpy(void *to, const void *from, size_t bytes);
+
+void *__tsan_memcpy(void *to, const void *from, size_t bytes) {
+  void *site = __builtin_return_address(0);
+  record_access((void *)(uintptr_t)from, (uint32_t)bytes, site);
+  record_access(to, (uint32_t)bytes, site);
+  return memcpy(to, from, bytes);
+}
+
+void *__tsan_memset(void *to, int value, size_t bytes);
+
+void *__tsan_memset(void *to, int value, size_t bytes) {
+  record_access(to, (uint32_t)bytes, __builtin_return_address(0));
+  return memset(to, value, bytes);
+}
 
 void __tsan_init(void);
 

@@ -31,12 +31,13 @@ RLO_TIMEOUT(120);
 
 RLO_TEST(test_context__lists_devices_with_one_default) {
   int32_t count = 0;
-  ck_assert_int_eq(rlo_device_list(NULL, 0, &count), RLO_OK);
+  ck_assert_int_eq(rlo_device_list(NULL, 0, 0, &count), RLO_OK);
   ck_assert_int_ge(count, 1);
   rlo_device_entry *entries = calloc((size_t)count, sizeof *entries);
   ck_assert_ptr_nonnull(entries);
   int32_t again = 0;
-  ck_assert_int_eq(rlo_device_list(entries, count, &again), RLO_OK);
+  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], count, &again),
+                   RLO_OK);
   ck_assert_int_eq(again, count);
   int32_t defaults = 0;
   for (int32_t i = 0; i < count; ++i) {
@@ -48,23 +49,28 @@ RLO_TEST(test_context__lists_devices_with_one_default) {
     ck_assert_str_ne(e->device_version, "");
     ck_assert_str_ne(e->driver_version, "");
     ck_assert_str_ne(e->reason, "");
-    ck_assert_int_ge(e->info.compute_units, 1);
-    ck_assert_int_ge(e->info.max_work_group_items, 1);
-    ck_assert_int_ge(e->info.base_alignment_bytes, 1);
-    ck_assert_int_ge(e->info.max_parameter_bytes, 256);
-    ck_assert(e->info.address_bits == 32 || e->info.address_bits == 64);
+    rlo_device_info info = RLO_DEVICE_INFO_INIT;
+    ck_assert_int_eq(rlo_device_query(e->device, &info), RLO_OK);
+    ck_assert_int_ge(info.compute_units, 1);
+    ck_assert_int_ge(info.max_work_group_items, 1);
+    ck_assert_int_ge(info.base_alignment_bytes, 1);
+    ck_assert_int_ge(info.max_parameter_bytes, 256);
+    ck_assert(info.address_bits == 32 || info.address_bits == 64);
     defaults += e->is_default;
   }
   ck_assert_int_eq(defaults, 1);
-  ck_assert_int_eq(rlo_device_list(NULL, 1, &count), RLO_INVALID_ARGUMENT);
-  ck_assert_int_eq(rlo_device_list(entries, 1, NULL), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_device_list(NULL, sizeof entries[0], 1, &count),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 1, NULL),
+                   RLO_INVALID_ARGUMENT);
   free(entries);
 }
 
 RLO_TEST(test_context__finds_devices_by_name) {
   int32_t count = 0;
   rlo_device_entry entries[16];
-  ck_assert_int_eq(rlo_device_list(entries, 16, &count), RLO_OK);
+  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 16, &count),
+                   RLO_OK);
   for (int32_t i = 0; i < count && i < 16; ++i) {
     const rlo_device_entry *found = NULL;
     int32_t number = -1;
@@ -90,7 +96,8 @@ RLO_TEST(test_context__finds_pocl) {
   int32_t numbers[3] = {-1, -2, -3};
   int32_t count = 0;
   rlo_device_entry entries[16];
-  ck_assert_int_eq(rlo_device_list(entries, 16, &count), RLO_OK);
+  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 16, &count),
+                   RLO_OK);
   bool is_here = false;
   for (int32_t i = 0; i < count && i < 16; ++i) {
     is_here = is_here || strcmp(entries[i].platform_name,
@@ -109,15 +116,18 @@ RLO_TEST(test_context__finds_pocl) {
 RLO_TEST(test_context__knows_the_cpu_of_pocl) {
   int32_t count = 0;
   rlo_device_entry entries[16];
-  ck_assert_int_eq(rlo_device_list(entries, 16, &count), RLO_OK);
+  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 16, &count),
+                   RLO_OK);
   for (int32_t i = 0; i < count && i < 16; ++i) {
     if (strcmp(entries[i].platform_name, "Portable Computing Language") == 0 &&
         entries[i].type == CL_DEVICE_TYPE_CPU) {
-      ck_assert_int_eq(entries[i].info.device_class, RLO_DEVICE_CLASS_CPU);
-      ck_assert(entries[i].info.has_nontemporal_store);
-      ck_assert(entries[i].info.has_builtin_prefetch);
-      ck_assert(entries[i].info.has_vector_shuffle);
-      ck_assert_int_eq(entries[i].info.base_alignment_bytes, 128);
+      rlo_device_info info = RLO_DEVICE_INFO_INIT;
+      ck_assert_int_eq(rlo_device_query(entries[i].device, &info), RLO_OK);
+      ck_assert_int_eq(info.device_class, RLO_DEVICE_CLASS_CPU);
+      ck_assert(info.has_nontemporal_store);
+      ck_assert(info.has_builtin_prefetch);
+      ck_assert(info.has_vector_shuffle);
+      ck_assert_int_eq(info.base_alignment_bytes, 128);
     }
   }
 }
@@ -144,13 +154,15 @@ static const char extension_source[] =
     "}\n";
 
 static void probe_extensions(const rlo_device_entry *entry) {
+  rlo_device_info info = RLO_DEVICE_INFO_INIT;
+  ck_assert_int_eq(rlo_device_query(entry->device, &info), RLO_OK);
   char options[64];
   (void)snprintf(options,
                  sizeof options,
                  "%s %s %s",
-                 entry->info.has_builtin_prefetch ? "-DPREFETCH" : "",
-                 entry->info.has_vector_shuffle ? "-DSHUFFLE" : "",
-                 entry->info.has_nontemporal_store ? "-DSTORE" : "");
+                 info.has_builtin_prefetch ? "-DPREFETCH" : "",
+                 info.has_vector_shuffle ? "-DSHUFFLE" : "",
+                 info.has_nontemporal_store ? "-DSTORE" : "");
   const char *text = extension_source;
   cl_uint numbers[8] = {10, 11, 12, 13};
   const size_t one = 1;
@@ -196,7 +208,8 @@ static void probe_extensions(const rlo_device_entry *entry) {
 RLO_TEST(test_context__compilers_take_what_is_said) {
   int32_t count = 0;
   rlo_device_entry entries[16];
-  ck_assert_int_eq(rlo_device_list(entries, 16, &count), RLO_OK);
+  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 16, &count),
+                   RLO_OK);
   for (int32_t i = 0; i < count && i < 16; ++i) {
     probe_extensions(&entries[i]);
   }
@@ -281,13 +294,13 @@ RLO_TEST(test_context__keeps_its_buffers_within_the_budget) {
                    "a buffer of 4001 bytes exceeds the budget: 6000 of 10000 "
                    "bytes are in use");
   ck_assert_int_eq(rlo_buffer_create(context, 4000, &b), RLO_OK);
-  rlo_context_stats stats;
-  rlo_context_get_stats(context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
   ck_assert_int_eq(stats.buffer_bytes, 10000);
   rlo_buffer_release(context, a);
   rlo_buffer_release(context, b);
   rlo_buffer_release(context, NULL);
-  rlo_context_get_stats(context, &stats);
+  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
   ck_assert_int_eq(stats.buffer_bytes, 0);
   ck_assert_int_eq(rlo_buffer_create(context, INT64_MAX, &a),
                    RLO_OUT_OF_MEMORY);
@@ -338,8 +351,8 @@ RLO_TEST(test_context__plans_tell_what_they_do) {
   rlo_plan *plan = NULL;
   ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
                    RLO_OK);
-  rlo_plan_info info;
-  rlo_plan_get_info(plan, &info);
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   ck_assert_str_ne(info.family, "none");
   ck_assert_str_ne(info.parameters, "");
   ck_assert_int_eq(info.src_bytes, 4 * 64 * 48);
@@ -348,7 +361,7 @@ RLO_TEST(test_context__plans_tell_what_they_do) {
   ck_assert_int_eq(info.written_bytes, 4 * 64 * 48);
   ck_assert_ptr_eq(rlo_plan_retain(plan), plan);
   rlo_plan_release(plan);
-  rlo_plan_get_info(plan, &info);
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   rlo_plan_release(plan);
   rlo_plan_release(NULL);
 
@@ -391,19 +404,19 @@ RLO_TEST(test_context__a_promise_of_alignment_saves_a_program) {
       problem_of("f32[64,48]", "f32[48,64]", (const int32_t[]){1, 0});
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.is_aligned = true;
-  rlo_context_stats promised;
-  rlo_context_stats both;
+  rlo_context_stats promised = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats both = RLO_CONTEXT_STATS_INIT;
   rlo_plan *plan = NULL;
   rlo_plan *plain = NULL;
   cl_mem src = NULL;
   cl_mem dst = NULL;
   ck_assert_int_eq(rlo_plan_create(context, &problem, &options, &plan), RLO_OK);
   ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
-  rlo_context_get_stats(context, &promised);
+  ck_assert_int_eq(rlo_context_get_stats(context, &promised), RLO_OK);
   ck_assert_int_eq(promised.programs_built, 1);
   ck_assert_int_eq(rlo_plan_create(context, &problem, NULL, &plain), RLO_OK);
   ck_assert_int_eq(rlo_plan_prepare(plain), RLO_OK);
-  rlo_context_get_stats(context, &both);
+  ck_assert_int_eq(rlo_context_get_stats(context, &both), RLO_OK);
   ck_assert_int_eq(rlo_buffer_create(context, 4 * 64 * 48 + 64, &src), RLO_OK);
   ck_assert_int_eq(rlo_buffer_create(context, 4 * 64 * 48 + 64, &dst), RLO_OK);
   ck_assert_int_eq(
@@ -512,8 +525,8 @@ RLO_TEST(test_context__measures_the_copy_limit) {
   printf("copy limit over 8 MiB: %.2f GB/s\n", gb_per_s);
   ck_assert(gb_per_s > 0.01 && gb_per_s < 1e5);
   ck_assert_int_eq(rlo_copy_limit(device.context, 5001, 1, &gb_per_s), RLO_OK);
-  rlo_context_stats stats;
-  rlo_context_get_stats(device.context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
   ck_assert_int_eq(stats.buffer_bytes, 0);
   ck_assert_int_eq(rlo_copy_limit(device.context, 4095, 1, &gb_per_s),
                    RLO_INVALID_ARGUMENT);

@@ -55,7 +55,7 @@ static void run_case(const bits_case *c) {
                          .device_class = c->device_class,
                          .src_shift_bytes = c->src_shift,
                          .dst_shift_bytes = c->dst_shift};
-  rlo_plan_info info;
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
   ck_assert_int_eq(test_device_run(&device, &run, &info), TEST_RAN);
   if (c->family != NULL) {
     ck_assert_msg(strcmp(info.family, c->family) == 0,
@@ -270,7 +270,7 @@ RLO_TEST(test_device_bits__skipped_points_lie_before_the_first_byte) {
   problem.dst_bytes = 30;
   for (int32_t n = 0; n < 2; ++n) {
     const test_case run = {.device_class = n == 0 ? CPU : GPU};
-    rlo_plan_info info;
+    rlo_plan_info info = RLO_PLAN_INFO_INIT;
     ck_assert_int_eq(test_device_run_problem(
                          &device, &problem, &run, "skipped points", &info),
                      TEST_RAN);

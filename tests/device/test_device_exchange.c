@@ -49,7 +49,7 @@ static void open_places(void) {
   cl_int code;
   int32_t count;
   (void)setenv("POCL_DEVICES", "pthread pthread pthread pthread", 0);
-  expect_ok(rlo_device_list(&first, 1, &count));
+  expect_ok(rlo_device_list(&first, sizeof first, 1, &count));
   ck_assert_int_eq(clGetDeviceIDs(first.platform,
                                   CL_DEVICE_TYPE_ALL,
                                   NUM_DEVICES,
@@ -75,13 +75,13 @@ static void open_places(void) {
 }
 
 static void close_places(void) {
-  rlo_context_stats stats;
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
   int64_t programs = 0;
   for (int k = 0; k < NUM_PLACES; ++k) {
     if (queues[k] != NULL) {
       (void)clReleaseCommandQueue(queues[k]);
       if (k != SECOND) {
-        rlo_context_get_stats(contexts[k], &stats);
+        ck_assert_int_eq(rlo_context_get_stats(contexts[k], &stats), RLO_OK);
         programs += stats.programs_built;
         ck_assert_int_eq(stats.buffer_bytes, 0);
       }

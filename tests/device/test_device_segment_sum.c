@@ -163,8 +163,8 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
       x->index_memory, sizes.ids_bytes, 8 * test_random_in(random, 0, 2));
   memory dst = make_memory(
       NULL, sizes.dst_bytes, dst_size * test_random_in(random, 0, 5));
-  rlo_plan_info info;
-  rlo_plan_get_info(plan, &info);
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   ck_assert_int_eq(info.src_bytes, sizes.src_bytes);
   ck_assert_int_eq(info.index_bytes, sizes.ids_bytes);
   ck_assert_int_eq(info.dst_bytes, sizes.dst_bytes);
@@ -344,21 +344,21 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
   rlo_plan *plan = plan_words("f32[8]", "s32[8]", "f32[3]", NULL);
   memory m = make_memory(NULL, 4096, 0);
   rlo_operands o = operands_in(&m);
-  rlo_plan_info info;
-  rlo_plan_get_info(plan, &info);
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   ck_assert_int_eq(info.num_steps, 5); /* 3 for the ids, zeros, the sum */
   ck_assert_int_ge(info.scratch_bytes, (8 + 3 + 1) * 4);
   ck_assert_int_eq(info.written_bytes, 2 * 3 * 4);
-  rlo_context_stats prepared;
-  rlo_context_stats after;
+  rlo_context_stats prepared = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
-  rlo_context_get_stats(device.context, &prepared);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &prepared), RLO_OK);
   for (int32_t n = 0; n < 2; ++n) {
     ck_assert_int_eq(rlo_enqueue_operands(plan, unordered, &o, 0, NULL, NULL),
                      RLO_OK);
     ck_assert_int_eq(clFinish(unordered), CL_SUCCESS);
   }
-  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
   ck_assert_int_eq(after.programs_built, prepared.programs_built);
   ck_assert_int_eq(after.launches, prepared.launches + 2 * info.num_steps);
   ck_assert_int_eq(
@@ -371,7 +371,7 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
 
   /* Without rows the plan fills with zeros only, without scratch memory. */
   plan = plan_words("f32[0]", "s32[0]", "f32[3]", NULL);
-  rlo_plan_get_info(plan, &info);
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   ck_assert_int_eq(info.num_steps, 1);
   ck_assert_int_eq(info.scratch_bytes, 0);
   o = (rlo_operands)RLO_OPERANDS_INIT;
@@ -383,7 +383,7 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
 
   /* Without cells no kernel runs, but there is an event. */
   plan = plan_words("f32[8,0]", "s32[8]", "f32[3,0]", NULL);
-  rlo_plan_get_info(plan, &info);
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   ck_assert_int_eq(info.num_steps, 0);
   ck_assert_str_eq(info.family, "none");
   ck_assert_str_eq(info.schedule, "default");
@@ -516,14 +516,14 @@ RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
   o.index_offset_bytes = 1 << 14;
   o.dst_offset_bytes = (1 << 15) + 4;
   o.scratch_offset_bytes = (1 << 15) + (1 << 14);
-  rlo_context_stats before;
-  rlo_context_stats after;
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   cl_event event = NULL;
-  rlo_context_get_stats(device.context, &before);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
   ck_assert_int_eq(
       rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event),
       RLO_UNSUPPORTED);
-  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
   ck_assert_int_eq(after.launches, before.launches);
   ck_assert_int_eq(after.programs_built, before.programs_built);
   ck_assert_ptr_null(event);

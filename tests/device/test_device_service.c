@@ -71,8 +71,8 @@ RLO_LOOP_TEST(test_device_service__a_transposition, 0, 2 * NUM_KINDS) {
   transpose_job_deinit(&t);
   rlo_service_release(service);
   /* A service that has nothing to do keeps no buffers. */
-  rlo_context_stats stats;
-  rlo_context_get_stats(device.context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
   ck_assert_int_eq(stats.buffer_bytes, 0);
 }
 
@@ -267,14 +267,15 @@ RLO_TEST(test_device_service__refuses_a_context_twice) {
 
 RLO_TEST(test_device_service__the_next_job_finds_the_plans_of_the_last) {
   rlo_service *service = open_service(&device.context, 1, false);
-  rlo_context_stats stats[3];
+  rlo_context_stats stats[3] = {
+      RLO_CONTEXT_STATS_INIT, RLO_CONTEXT_STATS_INIT, RLO_CONTEXT_STATS_INIT};
   for (int n = 0; n < 3; ++n) {
     transpose_job t;
     transpose_job_init(&t, TEST_STORAGE_MEMORY, TEST_STORAGE_MEMORY);
     transpose_job_submit(&t, service);
     transpose_job_expect(&t);
     transpose_job_deinit(&t);
-    rlo_context_get_stats(device.context, &stats[n]);
+    ck_assert_int_eq(rlo_context_get_stats(device.context, &stats[n]), RLO_OK);
   }
   ck_assert_int_gt(stats[2].launches, stats[1].launches);
   /* Each plan finds or builds its programs. */

@@ -314,8 +314,8 @@ static void make_late_source(checked_job *job) {
 
 /* How many kernels a context ran. */
 static int64_t launches_of(const rlo_context *context) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
   return stats.launches;
 }
 

@@ -125,14 +125,14 @@ static cl_event user_event(void) {
 }
 
 static int64_t launches(void) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(device.context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
   return stats.launches;
 }
 
 static int64_t programs_built(void) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(device.context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
   return stats.programs_built;
 }
 
@@ -279,8 +279,8 @@ RLO_TEST(test_enqueue__host_memory_that_begins_anywhere) {
 RLO_TEST(test_enqueue__nothing_to_do_still_yields_an_event) {
   rlo_problem empty = lower("f32[0,3]", "f32[3,0]", (const int32_t[]){1, 0});
   rlo_plan *plan = plan_of(&empty);
-  rlo_plan_info info;
-  rlo_plan_get_info(plan, &info);
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   ck_assert_str_eq(info.family, "none");
   ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
   int64_t before = launches();

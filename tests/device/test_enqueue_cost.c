@@ -48,7 +48,8 @@ RLO_TEST(test_enqueue_cost__takes_microseconds_on_the_host) {
           rlo_enqueue(plan, device.queue, dst, 0, dst, 8, 0, NULL, NULL),
           RLO_INVALID_ARGUMENT);
     }
-    double micros = (micros_now(CLOCK_THREAD_CPUTIME_ID) - begun) / TURNS;
+    double micros =
+        (micros_now(CLOCK_THREAD_CPUTIME_ID) - begun) / (double)TURNS;
     best = micros < best ? micros : best;
   }
   printf("checks, and a refusal: %.2f us\n", best);

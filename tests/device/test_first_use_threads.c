@@ -27,7 +27,7 @@ static void use_first(void *payload) {
   rlo_context *context = NULL;
   (void)pthread_barrier_wait(w->start);
   if (w->number % 2 == 0) {
-    w->status = rlo_device_list(NULL, 0, &w->num_devices);
+    w->status = rlo_device_list(NULL, 0, 0, &w->num_devices);
   } else {
     w->status =
         rlo_context_create_default(w->number % 4 == 1 ? -1 : 0, NULL, &context);

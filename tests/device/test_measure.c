@@ -66,8 +66,8 @@ static rlo_plan_info plan(rlo_context *context,
   ck_assert_msg(rlo_plan_create(context, &problem, options, &made) == RLO_OK,
                 "%s",
                 rlo_error_last()->message);
-  rlo_plan_info info;
-  rlo_plan_get_info(made, &info);
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  ck_assert_int_eq(rlo_plan_get_info(made, &info), RLO_OK);
   rlo_plan_release(made);
   info.parameters = ""; /* the plan's own */
   return info;
@@ -112,12 +112,12 @@ RLO_TEST(test_measure__measures_once_and_remembers) {
   rlo_plan_info first = plan(device.context, &options);
   ck_assert_int_eq(first.decision, RLO_PLAN_DECISION_MEASURE);
   ck_assert_double_gt(first.measured_fraction, 0.0);
-  rlo_context_stats before;
-  rlo_context_stats after;
-  rlo_context_get_stats(device.context, &before);
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
   rlo_plan_info second = plan(device.context, &options);
   rlo_plan_info third = plan(device.context, NULL);
-  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
   ck_assert_int_eq(second.decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_int_eq(third.decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_str_eq(first.family, second.family);
@@ -170,7 +170,7 @@ RLO_LOOP_TEST(test_measure__moves_every_byte_right, 0, 5) {
                    .measure_seconds = SECONDS,
                    .src_shift_bytes = shift,
                    .dst_shift_bytes = 3 * shift};
-    rlo_plan_info info;
+    rlo_plan_info info = RLO_PLAN_INFO_INIT;
     ck_assert_int_eq(test_device_run(&device, &c, &info), TEST_RAN);
     /* The first time it is measured, the second time known. */
     ck_assert_int_eq(
@@ -183,14 +183,14 @@ RLO_TEST(test_measure__takes_about_the_time_that_it_is_given) {
   rlo_plan_options options = measure_options();
   options.measure_seconds = 1e-6;
   lower("f32[512,384]", "f32[512,384]{0,1}");
-  rlo_context_stats before;
-  rlo_context_stats after;
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   /* What every measurement needs, built beforehand. */
   plan(device.context, &options);
   rlo_context_clear_wisdom(device.context);
-  rlo_context_get_stats(device.context, &before);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
   rlo_plan_info info = plan(device.context, &options);
-  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
   /* No time for any but the first. */
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
   ck_assert_str_eq(info.schedule, "default");
@@ -221,8 +221,8 @@ RLO_TEST(test_measure__stays_within_the_budget) {
   ck_assert_int_eq(rlo_plan_create(context, &problem, &options, &none),
                    RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(none);
-  rlo_context_stats stats;
-  rlo_context_get_stats(context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
   ck_assert_int_eq(stats.buffer_bytes, 0);
   ck_assert_int_eq(plan(context, NULL).decision, RLO_PLAN_DECISION_ESTIMATE);
   rlo_context_release(context);

@@ -10,7 +10,7 @@
 
 RLO_TEST(test_no_platform__the_list_says_what_to_install) {
   int32_t count = -1;
-  ck_assert_int_eq(rlo_device_list(NULL, 0, &count), RLO_NOT_FOUND);
+  ck_assert_int_eq(rlo_device_list(NULL, 0, 0, &count), RLO_NOT_FOUND);
   ck_assert_int_eq(count, -1);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "no OpenCL platform was found"));

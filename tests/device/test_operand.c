@@ -99,9 +99,9 @@ static void expect_works(const attempt *a) {
 static void expect_refused(const attempt *a,
                            rlo_status status,
                            const char *words) {
-  rlo_context_stats before;
-  rlo_context_stats after;
-  rlo_context_get_stats(device.context, &before);
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
   cl_event untouched = (cl_event)(void *)&before;
   cl_event event = untouched;
   ck_assert_int_eq(run(a, &event), status);
@@ -110,7 +110,7 @@ static void expect_refused(const attempt *a,
                 "\"%s\" is not in \"%s\"",
                 words,
                 rlo_error_last()->message);
-  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
   ck_assert_int_eq(after.launches, before.launches);
 }
 
@@ -249,6 +249,30 @@ RLO_TEST(test_operand__overlap_in_one_buffer) {
   expect_works(&a);
 }
 
+/* The destination is longer than the source. */
+RLO_TEST(test_operand__overlap_of_different_lengths) {
+  rlo_shape from;
+  rlo_shape to;
+  rlo_problem problem;
+  attempt a = good_attempt();
+  ck_assert_int_eq(rlo_shape_parse("f32[8]", 6, &from), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse("f32[8]{0:pad(64)}", 17, &to), RLO_OK);
+  ck_assert_int_eq(rlo_relayout_lower(&from, &to, NULL, &problem), RLO_OK);
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &a.plan),
+                   RLO_OK);
+  a.dst = src;
+  a.src_offset = 256;
+  expect_works(&a);
+  a.src_offset = 252;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "bytes 252 to 284 and 0 to 256");
+  a.src_offset = 0;
+  a.dst_offset = 32;
+  expect_works(&a);
+  a.dst_offset = 28;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "bytes 0 to 32 and 28 to 284");
+  rlo_plan_release(a.plan);
+}
+
 RLO_TEST(test_operand__overlap_through_sub_buffers) {
   cl_mem low = sub_buffer(src, 0, 0);
   cl_mem high = sub_buffer(src, 512, 0);
@@ -334,6 +358,37 @@ RLO_TEST(test_operand__flags_that_forbid_it) {
   a.dst = part;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "CL_MEM_READ_ONLY");
   clReleaseMemObject(part);
+  clReleaseMemObject(read_only);
+  clReleaseMemObject(write_only);
+}
+
+/* y = x + y: the destination is read and written. */
+RLO_TEST(test_operand__flags_that_forbid_an_update) {
+  const int32_t permutation[] = {1, 0};
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  rlo_shape from;
+  rlo_shape to;
+  rlo_problem problem;
+  attempt a = good_attempt();
+  cl_mem read_only = buffer_of(CL_MEM_READ_ONLY, 1024, NULL);
+  cl_mem write_only = buffer_of(CL_MEM_WRITE_ONLY, 1024, NULL);
+  options.beta = 1;
+  ck_assert_int_eq(rlo_shape_parse("f32[6,10]", 9, &from), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse("f32[10,6]", 9, &to), RLO_OK);
+  ck_assert_int_eq(
+      rlo_relayout_combine(&from, &to, permutation, &options, &problem),
+      RLO_OK);
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &a.plan),
+                   RLO_OK);
+  expect_works(&a);
+  a.dst = read_only;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "destination buffer is CL_MEM_READ");
+  a.dst = write_only;
+  expect_refused(
+      &a, RLO_INVALID_ARGUMENT, "destination buffer is CL_MEM_WRITE");
+  a = (attempt){a.plan, a.queue, read_only, dst, 0, 0, 0, NULL};
+  expect_works(&a);
+  rlo_plan_release(a.plan);
   clReleaseMemObject(read_only);
   clReleaseMemObject(write_only);
 }

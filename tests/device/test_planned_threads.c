@@ -109,16 +109,16 @@ RLO_TEST(test_planned__does_what_is_needed_when_it_is_needed) {
   ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
 
   /* One that is the same for any memory has one program. */
-  rlo_context_stats before;
-  rlo_context_stats after;
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   rlo_plan *same = plan_of(&other, NULL);
   ck_assert_int_eq(enqueue_at(same, 64), RLO_OK);
   EXPECT_DONE(1, 1, 0);
-  rlo_context_get_stats(device.context, &before);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
   ck_assert_int_eq(enqueue_at(same, 4), RLO_OK);
   ck_assert_int_eq(enqueue_at(same, 4), RLO_OK);
   EXPECT_DONE(1, 0, 0);
-  rlo_context_get_stats(device.context, &after);
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
   ck_assert_int_eq(before.programs_built, after.programs_built);
   ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
   rlo_plan_release(plan);
@@ -141,8 +141,8 @@ RLO_TEST(test_planned__is_remembered) {
   begin_anew();
   rlo_plan *plan = plan_of(&copy, NULL);
   ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
-  rlo_plan_info info;
-  rlo_plan_get_info(plan, &info);
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   char parameters[160];
   strcpy(parameters, info.parameters);
   const char *family = info.family;
@@ -154,7 +154,7 @@ RLO_TEST(test_planned__is_remembered) {
   rlo__alloc_set_fault(0, false);
   rlo_plan *again = plan_of(&copy, &defaults);
   ck_assert_int_le(rlo__alloc_tried_count(), 1);
-  rlo_plan_get_info(again, &info);
+  ck_assert_int_eq(rlo_plan_get_info(again, &info), RLO_OK);
   ck_assert_str_eq(info.family, family);
   ck_assert_str_eq(info.parameters, parameters);
   ck_assert_int_eq(info.src_bytes, BYTES);
@@ -239,9 +239,9 @@ RLO_TEST(test_planned__a_second_launch_survives_running_out_of_memory) {
   int64_t live = rlo__alloc_live_count();
   rlo_plan *plan = plan_of(&copy, NULL);
   ck_assert_int_eq(enqueue_at(plan, 64), RLO_OK);
-  rlo_context_stats before;
-  rlo_context_stats after;
-  rlo_context_get_stats(device.context, &before);
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
   rlo_status status = RLO_OUT_OF_MEMORY;
   int64_t nth = 1;
   for (; status == RLO_OUT_OF_MEMORY; ++nth) {
@@ -249,7 +249,7 @@ RLO_TEST(test_planned__a_second_launch_survives_running_out_of_memory) {
     rlo__alloc_set_fault(nth, false);
     status = enqueue_at(plan, 4);
     rlo__alloc_set_fault(0, false);
-    rlo_context_get_stats(device.context, &after);
+    ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
     ck_assert_int_eq(after.launches - before.launches, status == RLO_OK);
   }
   ck_assert_int_eq(status, RLO_OK);

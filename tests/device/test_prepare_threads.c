@@ -97,8 +97,8 @@ static void wait_for_live_count(int64_t live) {
 }
 
 static int64_t programs_built(const rlo_context *context) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
   return stats.programs_built;
 }
 

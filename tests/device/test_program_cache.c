@@ -237,6 +237,16 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
       RLO_OK);
   rlo__program_cache_put(cache, program);
   ck_assert_int_eq(stats_now().num_built, built + 1); /* the oldest is not */
+  /* One was dropped for it, and what is used now drops no more. */
+  for (int32_t i = MANY - 2; i < MANY; ++i) {
+    make_spec(
+        "__kernel void NAME(__global int *o) { o[0] = NUMBER; }", 1000 + i, &s);
+    ck_assert_int_eq(
+        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
+        RLO_OK);
+    rlo__program_cache_put(cache, program);
+  }
+  ck_assert_int_eq(stats_now().num_built, built + 1);
 }
 
 RLO_TEST(test_program_cache__survives_running_out_of_memory) {

@@ -125,11 +125,11 @@ static const char pad_text[] = "f32[48,64]{1,0:pad(48,80)fill(zero)}";
 /** What this program does when it is called with "run", a folder and a text: a
  *  relayout in a context of its own, prepared; its counters are printed. */
 static int run_alone(const char *dir, const char *dst_text) {
-  rlo_context_stats stats;
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
   rlo_context *context = open_context(dir);
   bool is_right = context != NULL && run_relayout(context, dst_text, true);
+  is_right = is_right && rlo_context_get_stats(context, &stats) == RLO_OK;
   if (is_right) {
-    rlo_context_get_stats(context, &stats);
     printf(stats_format,
            (long long)stats.programs_built,
            (long long)stats.disk_hits,
@@ -199,11 +199,11 @@ RLO_TEST(test_program_disk__serves_the_next_process) {
 }
 
 RLO_TEST(test_program_disk__is_not_used_where_nobody_wants_it) {
-  rlo_context_stats stats;
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
   rlo_context *context = open_context("");
   ck_assert_ptr_nonnull(context);
   ck_assert(run_relayout(context, copy_text, true));
-  rlo_context_get_stats(context, &stats);
+  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
   ck_assert_int_ge(stats.programs_built, 1);
   ck_assert_int_eq(stats.disk_hits + stats.disk_misses + stats.disk_writes, 0);
   rlo_context_release(context);
@@ -222,11 +222,11 @@ static int64_t count_writes(rlo_context *context,
                             const char *dst_text,
                             bool is_prepared,
                             int64_t *out_built) {
-  rlo_context_stats before;
-  rlo_context_stats after;
-  rlo_context_get_stats(context, &before);
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(context, &before), RLO_OK);
   ck_assert(run_relayout(context, dst_text, is_prepared));
-  rlo_context_get_stats(context, &after);
+  ck_assert_int_eq(rlo_context_get_stats(context, &after), RLO_OK);
   *out_built = after.programs_built - before.programs_built;
   return after.disk_writes - before.disk_writes;
 }

@@ -226,8 +226,8 @@ static void close_commons(commons *c) {
 }
 
 static int64_t programs_built(const commons *c) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(c->context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(c->context, &stats), RLO_OK);
   return stats.programs_built;
 }
 
@@ -263,8 +263,8 @@ RLO_TEST(test_threads__share_a_context_and_its_plans) {
                   (int)i,
                   workers[i].complaint);
   }
-  rlo_context_stats stats;
-  rlo_context_get_stats(shared.context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(shared.context, &stats), RLO_OK);
   printf("%lld programs, %lld kernels, %lld launches\n",
          (long long)stats.programs_built,
          (long long)stats.kernels_created,

@@ -40,7 +40,8 @@ static void plan_once(worker *w, const rlo_plan_options *options) {
     ++w->num_failures;
     return;
   }
-  rlo_plan_get_info(plan, &w->info);
+  w->info = (rlo_plan_info)RLO_PLAN_INFO_INIT;
+  w->num_failures += rlo_plan_get_info(plan, &w->info) != RLO_OK;
   w->info.parameters = ""; /* the plan's own */
   rlo_plan_release(plan);
 }

@@ -261,8 +261,8 @@ RLO_LOOP_TEST(test_engine_random__fused_is_as_one_by_one, 0, 2) {
     drop(&one_by_one);
     drop(&at_once);
   }
-  rlo_engine_stats stats;
-  rlo_engine_get_stats(fused, &stats);
+  rlo_engine_stats stats = RLO_ENGINE_STATS_INIT;
+  ck_assert_int_eq(rlo_engine_get_stats(fused, &stats), RLO_OK);
   /* It did fuse: more was left pending than ran by itself. */
   ck_assert_int_gt(stats.pending, 2 * (int64_t)count);
   close_engine(plain);

@@ -65,8 +65,8 @@ void end(void) {
     ck_assert_int_eq(rlo__alloc_live_count(), allocations_before);
   } else {
     /* A context keeps programs, and so memory of the host. */
-    rlo_context_stats stats;
-    rlo_context_get_stats(context, &stats);
+    rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+    ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
     ck_assert_int_eq(stats.buffer_bytes, 0);
   }
 }
@@ -133,13 +133,13 @@ void expect_array(rlo_tensor *y,
 }
 
 int64_t launches(void) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
   return stats.launches;
 }
 
 rlo_engine_stats engine_stats(void) {
-  rlo_engine_stats stats;
-  rlo_engine_get_stats(engine, &stats);
+  rlo_engine_stats stats = RLO_ENGINE_STATS_INIT;
+  ck_assert_int_eq(rlo_engine_get_stats(engine, &stats), RLO_OK);
   return stats;
 }

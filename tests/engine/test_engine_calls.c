@@ -244,7 +244,7 @@ RLO_TEST(test_engine_calls__plans_are_kept) {
   begin_with(options);
   rlo_tensor *x = count_up(DIMS(4, 4), 2);
   rlo_tensor *twin = count_up(DIMS(4, 4), 2);
-  rlo_engine_stats stats;
+  rlo_engine_stats stats = RLO_ENGINE_STATS_INIT;
   static const int64_t reps[][2] = {
       {1, 2}, {1, 2}, {2, 1}, {1, 2}, {3, 1}, {2, 1}, {1, 2}};
   /* Two are kept, the one unused for longest goes. */
@@ -254,7 +254,7 @@ RLO_TEST(test_engine_calls__plans_are_kept) {
     rlo_tensor *y = NULL;
     expect_ok(rlo_op_tile(k % 2 == 0 ? x : twin, reps[k], &y));
     rlo_tensor_release(y);
-    rlo_engine_get_stats(engine, &stats);
+    ck_assert_int_eq(rlo_engine_get_stats(engine, &stats), RLO_OK);
     hits += is_hit[k];
     ck_assert_msg(stats.plan_hits == hits, "call %d", k);
   }

@@ -103,8 +103,8 @@ RLO_TEST(test_engine_registry__each_backend_has_its_own) {
                  RLO_UNSUPPORTED,
                  "kernel 'Scale': backend 'my_backend' has no host memory");
   ck_assert_int_eq(there.runs, 1);
-  rlo_engine_stats stats;
-  rlo_engine_get_stats(engine, &stats);
+  rlo_engine_stats stats = RLO_ENGINE_STATS_INIT;
+  ck_assert_int_eq(rlo_engine_get_stats(engine, &stats), RLO_OK);
   ck_assert_int_eq(stats.copies, 1);
   ck_assert_int_eq(stats.copied_bytes, 12);
   rlo_tensor_release(x);
@@ -319,12 +319,12 @@ RLO_TEST(test_engine_registry__missing_kernels) {
   x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   ck_assert_str_eq(rlo_tensor_backend_name(x), "mine");
   ck_assert_double_eq(run_first("Scale", x), 2.0);
-  rlo_engine_stats stats;
-  rlo_engine_get_stats(engine, &stats);
+  rlo_engine_stats stats = RLO_ENGINE_STATS_INIT;
+  ck_assert_int_eq(rlo_engine_get_stats(engine, &stats), RLO_OK);
   ck_assert_int_eq(stats.fallbacks, 1);
   ck_assert_int_eq(stats.copies, 1);
   ck_assert_double_eq(run_first("Scale", x), 2.0);
-  rlo_engine_get_stats(engine, &stats);
+  ck_assert_int_eq(rlo_engine_get_stats(engine, &stats), RLO_OK);
   ck_assert_int_eq(stats.fallbacks, 2);
   /* The copy was kept. */
   ck_assert_int_eq(stats.copies, 1);
@@ -387,8 +387,8 @@ RLO_TEST(test_engine_registry__copies_stay) {
   expect_ok(rlo_tensor_host_data(x, &again));
   ck_assert_ptr_eq(first, again);
   ck_assert_double_eq((double)((const float *)first)[2], 3.0);
-  rlo_engine_stats stats;
-  rlo_engine_get_stats(engine, &stats);
+  rlo_engine_stats stats = RLO_ENGINE_STATS_INIT;
+  ck_assert_int_eq(rlo_engine_get_stats(engine, &stats), RLO_OK);
   ck_assert_int_eq(stats.copies, 2);
   rlo_tensor_release(x);
 }
@@ -405,6 +405,7 @@ RLO_TEST(test_engine_registry__names_of_kernels) {
                                       RLO_KERNEL_NAME_PAD_V2,
                                       RLO_KERNEL_NAME_MIRROR_PAD,
                                       RLO_KERNEL_NAME_REVERSE,
+                                      RLO_KERNEL_NAME_REDISTRIBUTE,
                                       RLO_KERNEL_NAME_ROLL,
                                       RLO_KERNEL_NAME_BROADCAST_TO,
                                       RLO_KERNEL_NAME_TILE,

@@ -120,7 +120,7 @@ RLO_TEST(test_engine_threads__scopes) {
  */
 
 static void make_and_release(void *payload) {
-  rlo_memory_info info;
+  rlo_memory_info info = RLO_MEMORY_INFO_INIT;
   rlo_shape shape;
   worker *w = payload;
   if (!is_fine(w, "shape", rlo_shape_make(RLO_DTYPE_F32, DIMS(2), 1, &shape))) {
@@ -144,7 +144,7 @@ static void make_and_release(void *payload) {
 /* A profile that begins and ends while the others run. */
 static void profile_meanwhile(void) {
   rlo_profile *profile = NULL;
-  rlo_profile_entry entry;
+  rlo_profile_entry entry = RLO_PROFILE_ENTRY_INIT;
   expect_ok(rlo_profile_begin(engine, &profile));
   expect_ok(rlo_profile_end(profile));
   ck_assert_int_le(rlo_profile_count(profile), NUM_THREADS * NUM_TURNS);
@@ -158,7 +158,7 @@ static void profile_meanwhile(void) {
 
 RLO_TEST(test_engine_threads__memory_and_profiles) {
   static worker workers[NUM_THREADS];
-  rlo_memory_info info;
+  rlo_memory_info info = RLO_MEMORY_INFO_INIT;
   rlo_tensor *x = tensor(DIMS(5), 1, NULL);
   for (int32_t n = 0; n < NUM_THREADS; ++n) {
     workers[n].complaint[0] = '\0';
@@ -187,7 +187,7 @@ RLO_TEST(test_engine_threads__one_profile) {
   static worker workers[NUM_THREADS];
   int64_t counts[NUM_THREADS] = {0};
   rlo_profile *profile = NULL;
-  rlo_profile_entry entry;
+  rlo_profile_entry entry = RLO_PROFILE_ENTRY_INIT;
   expect_ok(rlo_profile_begin(engine, &profile));
   for (int32_t n = 0; n < NUM_THREADS; ++n) {
     workers[n].complaint[0] = '\0';

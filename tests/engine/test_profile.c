@@ -40,7 +40,7 @@ static rlo_profile_entry entry_of(rlo_profile *profile,
                                   const char *name,
                                   const char *backend,
                                   int32_t depth) {
-  rlo_profile_entry entry;
+  rlo_profile_entry entry = RLO_PROFILE_ENTRY_INIT;
   expect_ok(rlo_profile_get(profile, index, &entry));
   ck_assert_str_eq(entry.name, name);
   ck_assert_str_eq(entry.backend_name, backend);
@@ -181,7 +181,7 @@ RLO_TEST(test_profile__without_measuring) {
   rlo_profile *profile = open_profile();
   expect_ok(rlo_op_reverse(x, DIMS(0), 1, &y));
   expect_ok(rlo_profile_end(profile));
-  rlo_profile_entry e;
+  rlo_profile_entry e = RLO_PROFILE_ENTRY_INIT;
   expect_ok(rlo_profile_get(profile, 0, &e));
   ck_assert_int_eq(e.num_commands, context != NULL);
   ck_assert(!e.has_device_time);
@@ -196,7 +196,7 @@ RLO_TEST(test_profile__without_measuring) {
 RLO_TEST(test_profile__refusals) {
   begin(false);
   rlo_profile *other = NULL;
-  rlo_profile_entry e;
+  rlo_profile_entry e = RLO_PROFILE_ENTRY_INIT;
   expect_refusal(rlo_profile_begin(NULL, &other),
                  RLO_INVALID_ARGUMENT,
                  "'engine' is NULL");
@@ -343,7 +343,7 @@ RLO_LOOP_TEST(test_profile__of_a_users_queue, 0, 2) {
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   rlo_tensor *y = NULL;
   rlo_profile *profile = NULL;
-  rlo_profile_entry entry;
+  rlo_profile_entry entry = RLO_PROFILE_ENTRY_INIT;
   expect_ok(rlo_profile_begin(engine, &profile));
   expect_ok(rlo_run_kernel(engine, "Copier", &x, 1, NULL, &y, 1, NULL));
   expect_ok(rlo_profile_end(profile));

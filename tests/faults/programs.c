@@ -34,13 +34,11 @@ static bool is_transposed(const float *got) {
   return true;
 }
 
-static void lower_transpose(rlo_problem *out_problem) {
+static rlo_status lower_transpose(rlo_problem *out_problem) {
   const int32_t permutation[] = {1, 0};
   rlo_shape src = test_shape_of("f32[24,40]");
   rlo_shape dst = test_shape_of("f32[40,24]");
-  if (rlo_relayout_lower(&src, &dst, permutation, out_problem) != RLO_OK) {
-    abort();
-  }
+  return rlo_relayout_lower(&src, &dst, permutation, out_problem);
 }
 
 /* ------------------------------------------------------------------ runtime */
@@ -90,10 +88,12 @@ static rlo_status run_plan(rlo_context *context,
   rlo_plan *plan = NULL;
   cl_mem src = NULL;
   cl_mem dst = NULL;
-  lower_transpose(&problem);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
-  rlo_status status = rlo_plan_create(context, &problem, &options, &plan);
+  rlo_status status = lower_transpose(&problem);
+  if (status == RLO_OK) {
+    status = rlo_plan_create(context, &problem, &options, &plan);
+  }
   if (status == RLO_OK) {
     status = rlo_plan_prepare(plan);
   }
@@ -121,9 +121,9 @@ static rlo_status open_and_run(const char *cache_dir,
   rlo_status status = rlo_context_create_default(-1, &options, &context);
   if (status == RLO_OK) {
     status = run_plan(context, family, out_is_right);
-    rlo_context_stats stats;
-    rlo_context_get_stats(context, &stats);
-    if (stats.buffer_bytes != 0) {
+    rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+    if (rlo_context_get_stats(context, &stats) != RLO_OK ||
+        stats.buffer_bytes != 0) {
       *out_is_right = false;
       status = rlo_error_set(RLO_INTERNAL,
                              "%lld bytes of released buffers are counted",
@@ -157,9 +157,11 @@ static rlo_status run_measured(rlo_context *context, bool *out_is_right) {
   options.family = "tile";
   options.schedule = "default";
   options.device_class = RLO_DEVICE_CLASS_CPU;
-  lower_transpose(&problem);
   *out_is_right = true;
-  rlo_status status = rlo_plan_create(context, &problem, &options, &plan);
+  rlo_status status = lower_transpose(&problem);
+  if (status == RLO_OK) {
+    status = rlo_plan_create(context, &problem, &options, &plan);
+  }
   rlo_plan_release(plan);
   if (status == RLO_OK) {
     double rate = 0;
@@ -309,7 +311,7 @@ static rlo_status in_engine(rlo_context *context,
   options.context = context;
   options.is_fusing = is_fusing;
   rlo_status status = rlo_engine_create(&options, &engine);
-  if (status == RLO_OK) {
+  if (status == RLO_OK && context != NULL) {
     status = rlo_backend_set(engine, "opencl");
   }
   if (status == RLO_OK) {
@@ -319,19 +321,19 @@ static rlo_status in_engine(rlo_context *context,
   return status;
 }
 
-static rlo_status run_chain(rlo_context *context, bool *out_is_right) {
+rlo_status fault_run_chain(rlo_context *context, bool *out_is_right) {
   return in_engine(context, false, chain_in, out_is_right);
 }
 
-static rlo_status run_fused(rlo_context *context, bool *out_is_right) {
+rlo_status fault_run_fused(rlo_context *context, bool *out_is_right) {
   return in_engine(context, true, chain_in, out_is_right);
 }
 
-static rlo_status run_gather(rlo_context *context, bool *out_is_right) {
+rlo_status fault_run_gather(rlo_context *context, bool *out_is_right) {
   return in_engine(context, false, gather_in, out_is_right);
 }
 
-static rlo_status run_gradient(rlo_context *context, bool *out_is_right) {
+rlo_status fault_run_gradient(rlo_context *context, bool *out_is_right) {
   return in_engine(context, false, differentiate_in, out_is_right);
 }
 
@@ -344,12 +346,15 @@ static rlo_status run_job(rlo_context *context,
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
   rlo_service *service = NULL;
   rlo_job *job = NULL;
-  lower_transpose(&problem);
   options.io_threads = 1;
   options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
   /* Through buffers of the device, though it could share the host's memory. */
-  rlo_status status =
-      rlo__service_create(&context, 1, &options, true, &service);
+  rlo_status status = lower_transpose(&problem);
+  if (status != RLO_OK) {
+    return status;
+  }
+  status = rlo__service_create(
+      &context, context != NULL, &options, context != NULL, &service);
   if (status == RLO_OK) {
     status = rlo_service_submit(service, &problem, src, dst, NULL, &job);
   }
@@ -364,7 +369,7 @@ static rlo_status run_job(rlo_context *context,
   return status;
 }
 
-static rlo_status run_service(rlo_context *context, bool *out_is_right) {
+rlo_status fault_run_service(rlo_context *context, bool *out_is_right) {
   float got[COUNT] = {0};
   rlo_storage *src = NULL;
   rlo_storage *dst = NULL;
@@ -423,19 +428,17 @@ static rlo_status run_buffers(rlo_context *context, bool *out_is_right) {
   return status;
 }
 
-const fault_program fault_programs[] = {
-    {"default", run_default, true},
-    {"cached", run_cached, true},
-    {"measured", run_measured, false},
-    {"chain", run_chain, false},
-    {"fused", run_fused, false},
-    {"gather", run_gather, false},
-    {"gradient", run_gradient, false},
-    {"service", run_service, false},
-    {"buffers", run_buffers, false},
+const fault_program fault_programs[FAULT_NUM_PROGRAMS] = {
+    {"default", run_default, FAULT_IN_OWN_CONTEXT},
+    {"cached", run_cached, FAULT_IN_OWN_CONTEXT},
+    {"measured", run_measured, FAULT_IN_SHARED_CONTEXT},
+    {"chain", fault_run_chain, FAULT_IN_SHARED_CONTEXT},
+    {"fused", fault_run_fused, FAULT_IN_SHARED_CONTEXT},
+    {"gather", fault_run_gather, FAULT_IN_SHARED_CONTEXT},
+    {"gradient", fault_run_gradient, FAULT_IN_SHARED_CONTEXT},
+    {"service", fault_run_service, FAULT_IN_SHARED_CONTEXT},
+    {"buffers", run_buffers, FAULT_IN_SHARED_CONTEXT},
 };
-
-const int fault_num_programs = sizeof fault_programs / sizeof fault_programs[0];
 
 __attribute__((constructor)) static void prepare(void) {
   count_up();

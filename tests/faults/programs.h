@@ -6,23 +6,39 @@
 
 #include "relayout/opencl.h"
 
+typedef enum fault_place {
+  /** The test opens a context before, and closes it at the end. */
+  FAULT_IN_SHARED_CONTEXT,
+  /** The program opens one. */
+  FAULT_IN_OWN_CONTEXT,
+  FAULT_ON_HOST
+} fault_place;
+
 /**
  * Programs that use the library from the first call to the last, each another
- * part of it, for tests that fail OpenCL calls below them.
+ * part of it, for tests that fail OpenCL calls and allocations below them.
  */
 typedef struct fault_program {
   const char *name;
   /**
    * Runs, and releases all that it has made, whatever fails.
-   * @param context   open before; NULL for programs that open one.
+   * @param context   the shared one; else NULL.
    * @param out_is_right  of a run without failure: the bytes are as expected.
    */
   rlo_status (*run)(rlo_context *context, bool *out_is_right);
-  /** Makes a context of its own: `context` is NULL. */
-  bool opens_context;
+  fault_place where;
 } fault_program;
 
-extern const fault_program fault_programs[];
-extern const int fault_num_programs;
+enum { FAULT_NUM_PROGRAMS = 9, FAULT_NUM_HOST_PROGRAMS = 10 };
+
+extern const fault_program fault_programs[FAULT_NUM_PROGRAMS];
+extern const fault_program fault_host_programs[FAULT_NUM_HOST_PROGRAMS];
+
+/* Programs that run on the host if the context is NULL. */
+rlo_status fault_run_chain(rlo_context *context, bool *out_is_right);
+rlo_status fault_run_fused(rlo_context *context, bool *out_is_right);
+rlo_status fault_run_gather(rlo_context *context, bool *out_is_right);
+rlo_status fault_run_gradient(rlo_context *context, bool *out_is_right);
+rlo_status fault_run_service(rlo_context *context, bool *out_is_right);
 
 #endif

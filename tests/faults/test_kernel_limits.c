@@ -46,7 +46,7 @@ static test_outcome run_pair(int32_t n,
 /* On aligned memory and on memory aligned to the element. */
 RLO_LOOP_TEST(test_kernel_limits__plan_again, 0, 2 * NUM_PAIRS) {
   const int64_t shift = _i < NUM_PAIRS ? 0 : 4;
-  rlo_plan_info info;
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
   cl_faults_limit_groups(32);
   ck_assert_int_eq(run_pair(_i % NUM_PAIRS, NULL, shift, &info), TEST_RAN);
 }

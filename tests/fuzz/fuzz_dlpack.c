@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tensor.shape = dims;
   tensor.strides = has_strides ? strides : NULL;
 
-  rlo_dlpack_view view;
+  rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   if (rlo_dlpack_view_tensor(&tensor, flags, available_bytes, &view) !=
       RLO_OK) {
     return 0;

@@ -79,6 +79,7 @@ static void begin(mpi_case *c, const rlo_redistribution_options *o) {
         "%s: %s",
         c->words,
         rlo_error_last()->message);
+  c->cost = (rlo_redistribution_cost)RLO_REDISTRIBUTION_COST_INIT;
   CHECK_OK(rlo_redistribution_measure(c->plan, &c->cost));
   c->num_devices = o->num_devices;
   for (int64_t k = 0; k < c->num_devices; ++k) {
@@ -144,6 +145,16 @@ static rlo_shape draw_shape(test_random *random,
   return shape;
 }
 
+/* How a part of a padded dimension is padded is not defined for boxes. */
+static void drop_padding(const rlo_sharding *sharding, rlo_shape *shape) {
+  if (rlo_sharding_get_kind(sharding) == RLO_SHARDING_BOXES) {
+    shape->layout.has_padded_dimensions = false;
+    memset(shape->layout.padded_dimensions,
+           0,
+           sizeof shape->layout.padded_dimensions);
+  }
+}
+
 void mpi_case_draw(mpi_case *c, test_random *random, int64_t num_devices) {
   static const rlo_dtype dtypes[] = {RLO_DTYPE_U8,
                                      RLO_DTYPE_BF16,
@@ -173,6 +184,8 @@ void mpi_case_draw(mpi_case *c, test_random *random, int64_t num_devices) {
       random, o.from, num_devices, may_be_unreduced, &o.from_sharding));
   CHECK_OK(
       test_random_sharding(random, o.to, num_devices, false, &o.to_sharding));
+  drop_padding(o.from_sharding, &shapes[0]);
+  drop_padding(o.to_sharding, &shapes[1]);
   begin(c, &o);
   rlo_sharding_release(o.from_sharding);
   rlo_sharding_release(o.to_sharding);

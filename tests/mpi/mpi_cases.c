@@ -181,6 +181,10 @@ static rlo_status open_and_count(void *payload,
  * another one, and that this one has no memory to share. */
 static bool is_apart, has_no_memory;
 
+/* That this rank fails to get, or to lock, what the others have. */
+static bool loses_memory, loses_lock;
+static int num_asked;
+
 int MPI_Comm_split_type(
     MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *out_comm) {
   int rank = 0;
@@ -195,9 +199,21 @@ int MPI_Win_allocate_shared(MPI_Aint bytes,
                             MPI_Comm comm,
                             void *out_memory,
                             MPI_Win *out_win) {
-  return has_no_memory ? MPI_ERR_NO_MEM
-                       : PMPI_Win_allocate_shared(
-                             bytes, unit, info, comm, out_memory, out_win);
+  ++num_asked;
+  if (has_no_memory) {
+    return MPI_ERR_NO_MEM;
+  }
+  int code =
+      PMPI_Win_allocate_shared(bytes, unit, info, comm, out_memory, out_win);
+  return loses_memory ? MPI_ERR_NO_MEM : code;
+}
+
+int MPI_Win_lock_all(int assert, MPI_Win win) {
+  int code = PMPI_Win_lock_all(assert, win);
+  return loses_lock && code == MPI_SUCCESS &&
+                 PMPI_Win_unlock_all(win) == MPI_SUCCESS
+             ? MPI_ERR_RMA_SYNC
+             : code;
 }
 
 /* From how many ranks one reads messages where they are. */
@@ -208,20 +224,24 @@ static int64_t count_near(const mpi_team *t) {
   return t->rank % 2 == 0 ? 0 : t->num_ranks / 2 - 1;
 }
 
-/* Two exchanges over one link, of which the second one shares more memory;
- * devices with even numbers are the host's, the only ones that share. A rank
- * that fails leaves no sender waiting. Each message is long enough to be read
- * where it is. If ranks are `apart`, odd ones share memory with each other and
- * even ones have none. */
-static void check_shared_memory(MPI_Comm comm, bool are_apart) {
-  mpi_case c;
-  mpi_case_init(&c,
+/* Messages that are long enough to be read where they are. */
+static void init_long_messages(mpi_case *c) {
+  mpi_case_init(c,
                 "f32[1024,1024]",
                 "{devices=[8,1]<=[8]}",
                 "f32[1024,1024]",
                 "{devices=[1,8]<=[8]}",
                 NULL,
                 8);
+}
+
+/* Two exchanges over one link, of which the second one shares more memory;
+ * devices with even numbers are the host's, the only ones that share. A rank
+ * that fails leaves no sender waiting. If ranks are `apart`, odd ones share
+ * memory with each other and even ones have none. */
+static void check_shared_memory(MPI_Comm comm, bool are_apart) {
+  mpi_case c;
+  init_long_messages(&c);
   mpi_team t;
   mpi_team_init(&t, comm, 8, false);
   for (int64_t k = 0; k < t.num_members; ++k) {
@@ -277,6 +297,43 @@ static void check_shared_memory(MPI_Comm comm, bool are_apart) {
   is_apart = has_no_memory = false;
   rlo_exchange_release(exchanges[0]);
   rlo_exchange_release(exchanges[1]);
+  rlo_mpi_link_release(t.link);
+  mpi_case_deinit(&c);
+}
+
+/* One rank alone has no window: all send, and nobody asks again. */
+static void check_memory_of_some(MPI_Comm comm, bool is_lock) {
+  mpi_case c;
+  init_long_messages(&c);
+  mpi_team t;
+  mpi_team_init(&t, comm, 8, false);
+  for (int64_t k = 0; k < t.num_members; ++k) {
+    t.members[k] = (rlo_exchange_member){t.members[k].device, NULL, NULL};
+  }
+  loses_memory = t.rank == 1 && !is_lock;
+  loses_lock = t.rank == 1 && is_lock;
+  num_asked = 0;
+  inner_link = *rlo_mpi_link_get(t.link);
+  rlo_exchange_link counted = inner_link;
+  counted.open = open_and_count;
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  options.plan = c.plan;
+  options.members = t.members;
+  options.num_members = t.num_members;
+  options.link = &counted;
+  options.message_bytes = 65536;
+  for (int k = 0; k < 2; ++k) {
+    rlo_exchange *exchange;
+    CHECK_OK(rlo_exchange_create(&options, &exchange));
+    mpi_team_begin_run(&t, &c);
+    num_read = 0;
+    CHECK_OK(rlo_exchange_run(exchange, t.memories));
+    CHECK(num_read == 0, "%d messages", num_read);
+    mpi_team_end_run(&t, &c, true);
+    rlo_exchange_release(exchange);
+  }
+  CHECK(num_asked == 1, "%d windows", num_asked);
+  loses_memory = loses_lock = false;
   rlo_mpi_link_release(t.link);
   mpi_case_deinit(&c);
 }
@@ -447,6 +504,8 @@ static void check_all(int num_pairs) {
     check_sums(comm);
     if (sizes[n] == 2) {
       check_runs(comm);
+      check_memory_of_some(comm, false);
+      check_memory_of_some(comm, true);
     }
     if (sizes[n] == 2 || sizes[n] == 8) {
       check_shared_memory(comm, sizes[n] == 8);

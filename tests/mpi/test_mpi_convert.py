@@ -60,6 +60,19 @@ class MpiConvert(cli_case.CliCase):
                 self.assertEqual(self.read("one"), self.read("many"))
         self.assert_files("in.npy", "one", "many")
 
+    def test_ranks_take_devices(self):
+        self.write_random("in.npy", (40, 33))
+        said = self.ok("convert", "in.npy", "one.npy", "--perm", "1,0")
+        self.assertEqual(
+            self.by_ranks(2, "in.npy", "many.npy", "--perm", "1,0",
+                          "--device", "all"), (0, said, []))
+        self.assertEqual(self.read("one.npy"), self.read("many.npy"))
+        code, out, said = self.by_ranks(2, "in.npy", "none.npy", "--device",
+                                        "no such device")
+        self.assertEqual((code, out, len(said)), (1, "", 1))
+        self.assertIn("no such device", said[0])
+        self.assert_files("in.npy", "one.npy", "many.npy")
+
     def test_what_has_no_parts_is_done_by_one(self):
         # Dimensions that are merged before they are tiled, and elements of 4
         # bits of which an odd number lies in a row.

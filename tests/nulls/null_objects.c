@@ -72,7 +72,7 @@ static void delete_nothing(DLManagedTensor *self) {
   (void)self;
 }
 
-static void delete_nothing_versioned(DLManagedTensorVersioned *self) {
+static void delete_nothing_versioned(struct DLManagedTensorVersioned *self) {
   (void)self;
 }
 
@@ -85,6 +85,7 @@ static void begin_dlpack(objects *o) {
   o->managed_versioned.version.major = 1;
   o->managed_versioned.dl_tensor = o->managed.dl_tensor;
   o->managed_versioned.deleter = delete_nothing_versioned;
+  o->dlpack_view = (rlo_dlpack_view)RLO_DLPACK_VIEW_INIT;
   need(rlo_dlpack_view_tensor(
       &o->managed.dl_tensor, 0, RLO_AVAILABLE_UNKNOWN, &o->dlpack_view));
 }
@@ -131,15 +132,23 @@ static void begin_shardings(objects *o) {
 
 static void begin_options(objects *o) {
   o->combine_options = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
+  o->cache_info = (rlo_cache_info)RLO_CACHE_INFO_INIT;
+  o->context_stats = (rlo_context_stats)RLO_CONTEXT_STATS_INIT;
   o->context_options = (rlo_context_options)RLO_CONTEXT_OPTIONS_INIT;
   o->context_options.cache_dir = "";
   o->engine_options = (rlo_engine_options)RLO_ENGINE_OPTIONS_INIT;
+  o->engine_stats = (rlo_engine_stats)RLO_ENGINE_STATS_INIT;
   o->gradient_config = (rlo_gradient_config)RLO_GRADIENT_CONFIG_INIT;
   o->gradient_config.kernel_name = "Mine";
   o->gradient_config.run = fail_gradient;
   o->job_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
   o->job_info = (rlo_job_info)RLO_JOB_INFO_INIT;
   o->job_options = (rlo_job_options)RLO_JOB_OPTIONS_INIT;
+  o->memory_info = (rlo_memory_info)RLO_MEMORY_INFO_INIT;
+  o->plan_info = (rlo_plan_info)RLO_PLAN_INFO_INIT;
+  o->profile_entry = (rlo_profile_entry)RLO_PROFILE_ENTRY_INIT;
+  o->redistribution_cost =
+      (rlo_redistribution_cost)RLO_REDISTRIBUTION_COST_INIT;
   o->operands = (rlo_operands)RLO_OPERANDS_INIT;
   o->plan_options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
   o->proto_options = (rlo_proto_options)RLO_PROTO_OPTIONS_INIT;

@@ -47,7 +47,7 @@ typedef struct objects {
   rlo_pjrt_export pjrt;
   rlo_dlpack_view dlpack_view;
   DLManagedTensor managed;
-  DLManagedTensorVersioned managed_versioned;
+  struct DLManagedTensorVersioned managed_versioned;
   int64_t dl_dims[2];
   rlo_device_info device_info;
   rlo_attribute items[12];
@@ -62,17 +62,24 @@ typedef struct objects {
   const char *names[2];
   void *nothing[4];
 
+  rlo_cache_info cache_info;
   rlo_combine_options combine_options;
   rlo_context_options context_options;
+  rlo_context_stats context_stats;
   rlo_engine_options engine_options;
+  rlo_engine_stats engine_stats;
   rlo_gradient_config gradient_config;
   rlo_job_estimate job_estimate;
   rlo_job_info job_info;
   rlo_job_options job_options;
   rlo_kernel_config kernel_config;
+  rlo_memory_info memory_info;
   rlo_operands operands;
+  rlo_plan_info plan_info;
   rlo_plan_options plan_options;
+  rlo_profile_entry profile_entry;
   rlo_proto_options proto_options;
+  rlo_redistribution_cost redistribution_cost;
   rlo_redistribution_options redistribution_options;
   rlo_exchange_member exchange_members[2];
   rlo_exchange_memory exchange_memories[2];

@@ -316,8 +316,8 @@ static void hold_plan(rlo_plan *plan) {
 }
 
 static int64_t programs_built(const test_device *device) {
-  rlo_context_stats stats;
-  rlo_context_get_stats(device->context, &stats);
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  ck_assert_int_eq(rlo_context_get_stats(device->context, &stats), RLO_OK);
   return stats.programs_built;
 }
 
@@ -427,7 +427,8 @@ test_outcome test_device_run_problem(const test_device *device,
   if (outcome == TEST_FAILED) {
     complain(c, words, v.what, v.details);
   } else if (out_info != NULL) {
-    rlo_plan_get_info(plan, out_info);
+    *out_info = (rlo_plan_info)RLO_PLAN_INFO_INIT;
+    ck_assert_int_eq(rlo_plan_get_info(plan, out_info), RLO_OK);
     /* The family's name is static; this is the plan's, which goes. */
     out_info->parameters = "";
   }

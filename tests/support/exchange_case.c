@@ -165,6 +165,7 @@ static bool plan(exchange_case *c) {
       return false;
     }
   }
+  c->cost = (rlo_redistribution_cost)RLO_REDISTRIBUTION_COST_INIT;
   expect_ok(rlo_redistribution_measure(c->plan, &c->cost));
   describe(c);
   return true;

@@ -9,8 +9,7 @@
 #include "relayout/text.h"
 
 rlo_device_info test_plan_cpu(void) {
-  rlo_device_info device;
-  memset(&device, 0, sizeof device);
+  rlo_device_info device = RLO_DEVICE_INFO_INIT;
   device.device_class = RLO_DEVICE_CLASS_CPU;
   device.compute_units = 2;
   device.max_work_group_items = 4096;

@@ -6,12 +6,12 @@
 # the first one of a context in a quarter. PoCL looks for both beside its library. Sets rlo_test_vendors, the
 # folder for OCL_ICD_VENDORS; to nothing where there is no such PoCL, where the
 # environment chooses the drivers, and with --slow, which uses PoCL as it is.
+# rlo_test_work_groups is what PoCL 5 and later need in the environment to compile
+# kernels of the GPU class: rlo_device_info.is_cpu_class_only.
 set(rlo_test_vendors)
+set(rlo_test_work_groups)
 set(vendors /etc/OpenCL/vendors)
-if(RELAYOUT_SLOW_TESTS
-   OR DEFINED ENV{OCL_ICD_VENDORS}
-   OR NOT rlo_python
-   OR NOT EXISTS "${vendors}/pocl.icd")
+if(NOT EXISTS "${vendors}/pocl.icd")
   return()
 endif()
 file(READ "${vendors}/pocl.icd" library)
@@ -20,6 +20,15 @@ get_filename_component(library_name "${library}" NAME)
 find_library(RLO_POCL_LIBRARY NAMES "${library_name}" libpocl.so.2)
 mark_as_advanced(RLO_POCL_LIBRARY)
 get_filename_component(library "${RLO_POCL_LIBRARY}" REALPATH)
+# libpocl.so.2.12 is PoCL 5.0, 2.13 is 6.0.
+if(library MATCHES "\\.so\\.2\\.([0-9]+)" AND CMAKE_MATCH_1 GREATER_EQUAL 12)
+  set(rlo_test_work_groups POCL_WORK_GROUP_METHOD=cbs)
+endif()
+if(RELAYOUT_SLOW_TESTS
+   OR DEFINED ENV{OCL_ICD_VENDORS}
+   OR NOT rlo_python)
+  return()
+endif()
 get_filename_component(library_dir "${library}" DIRECTORY)
 get_filename_component(share "${library_dir}/../../share/pocl" ABSOLUTE)
 if(NOT EXISTS "${share}/include/opencl-c.h")
@@ -28,27 +37,38 @@ endif()
 
 set(pocl "${PROJECT_BINARY_DIR}/tests/pocl")
 set(rlo_test_vendors "${pocl}/vendors")
-file(REMOVE_RECURSE "${pocl}")
-file(MAKE_DIRECTORY "${pocl}/lib/links" "${pocl}/share/pocl/include"
-     "${rlo_test_vendors}")
-file(CREATE_LINK "${library}" "${pocl}/lib/links/${library_name}" SYMBOLIC)
-file(CREATE_LINK "${library_dir}/pocl" "${pocl}/lib/links/pocl" SYMBOLIC)
 file(
   GLOB parts
   RELATIVE "${share}"
   "${share}/*" "${share}/include/*")
-list(REMOVE_ITEM parts include include/opencl-c.h)
-foreach(part IN LISTS parts)
-  file(CREATE_LINK "${share}/${part}" "${pocl}/share/pocl/${part}" SYMBOLIC)
-endforeach()
+list(REMOVE_ITEM parts include)
 # The other drivers as they are.
 file(GLOB others "${vendors}/*.icd")
 list(REMOVE_ITEM others "${vendors}/pocl.icd")
-foreach(other IN LISTS others)
-  get_filename_component(name "${other}" NAME)
-  file(CREATE_LINK "${other}" "${rlo_test_vendors}/${name}" SYMBOLIC)
-endforeach()
-file(WRITE "${rlo_test_vendors}/pocl.icd" "${pocl}/lib/links/${library_name}\n")
+# The links are made once for what the system has: kernels compile also between a run
+# of CMake and the next build.
+set(made_of "${library};${share};${parts};${others}")
+set(made_of_before)
+if(EXISTS "${pocl}/made_of")
+  file(READ "${pocl}/made_of" made_of_before)
+endif()
+if(NOT made_of STREQUAL made_of_before)
+  file(REMOVE_RECURSE "${pocl}")
+  file(MAKE_DIRECTORY "${pocl}/lib/links" "${pocl}/share/pocl/include"
+       "${rlo_test_vendors}")
+  file(CREATE_LINK "${library}" "${pocl}/lib/links/${library_name}" SYMBOLIC)
+  file(CREATE_LINK "${library_dir}/pocl" "${pocl}/lib/links/pocl" SYMBOLIC)
+  # The whole header too, until it is reduced.
+  foreach(part IN LISTS parts)
+    file(CREATE_LINK "${share}/${part}" "${pocl}/share/pocl/${part}" SYMBOLIC)
+  endforeach()
+  foreach(other IN LISTS others)
+    get_filename_component(name "${other}" NAME)
+    file(CREATE_LINK "${other}" "${rlo_test_vendors}/${name}" SYMBOLIC)
+  endforeach()
+  file(WRITE "${rlo_test_vendors}/pocl.icd" "${pocl}/lib/links/${library_name}\n")
+  file(WRITE "${pocl}/made_of" "${made_of}")
+endif()
 
 # PoCL takes the library of the best instructions that the processor has. Where this
 # guesses another one, that is reduced for nothing.
@@ -65,7 +85,9 @@ if(EXISTS /proc/cpuinfo)
       get_filename_component(name "${pocl_whole}" NAME)
       set(pocl_reduced "${PROJECT_BINARY_DIR}/tests/pocl_library/${name}")
       file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/tests/pocl_library")
-      file(REMOVE "${pocl}/share/pocl/${name}")
+      if(NOT EXISTS "${pocl_reduced}")
+        file(CREATE_LINK "${pocl_whole}" "${pocl_reduced}" SYMBOLIC)
+      endif()
       file(CREATE_LINK "${pocl_reduced}" "${pocl}/share/pocl/${name}" SYMBOLIC)
       break()
     endif()

@@ -47,18 +47,22 @@ def function_name(statement):
 
 
 def main(header, out, *sources):
-    words = set()
+    # What is no function is kept.
+    words = {None}
     for source in sources:
         words.update(re.findall(r"[A-Za-z_]\w*", pathlib.Path(source).read_text()))
     lines = [
         statement
         for statement in statements(pathlib.Path(header).read_text())
-        if function_name(statement) in words | {None}
+        if function_name(statement) in words
     ]
     text = "\n".join(lines) + "\n"
     out = pathlib.Path(out)
-    if not out.exists() or out.read_text() != text:
-        out.write_text(text)
+    if out.is_symlink() or not out.exists() or out.read_text() != text:
+        # A link to the whole header must not be written through.
+        new = out.with_suffix(".new")
+        new.write_text(text)
+        new.replace(out)
 
 
 if __name__ == "__main__":

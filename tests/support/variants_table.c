@@ -42,8 +42,7 @@
 
 const test_constant test_constants[] = {
     GRID_CONSTANTS("cpu_copy"), NO_GUARD_CONSTANTS("cpu_copy"),
-    {"cpu_copy", "RLO_NT", AS_IS, true, VALUES(0, 1)},
-    {"cpu_copy", "RLO_PREFETCH", AS_IS, false, VALUES(0)},
+    CPU_CONSTANTS("cpu_copy"),
 
     GRID_CONSTANTS("cpu_rows"), GUARD_CONSTANTS("cpu_rows"),
     CPU_CONSTANTS("cpu_rows"),

@@ -307,8 +307,7 @@ RLO_TEST(test_adjoint__adds_modulo_the_unit) {
 
 /* Windows that overlap: the gradient adds to a unit from two of them. */
 RLO_TEST(test_adjoint__devices_refuse_what_may_share_cells) {
-  rlo_device_info device;
-  memset(&device, 0, sizeof device);
+  rlo_device_info device = RLO_DEVICE_INFO_INIT;
   device.device_class = RLO_DEVICE_CLASS_CPU;
   rlo_plan_report *report = NULL;
   static rlo_problem windows;

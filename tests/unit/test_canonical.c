@@ -175,6 +175,53 @@ RLO_TEST(test_canonical__drops_an_implied_guard) {
   ck_assert_int_eq(problem.guards[0].limit, 20);
 }
 
+/* Whether it moves what it did before. */
+static void expect_same_map(void) {
+  static uint8_t bytes[4096];
+  static uint8_t before[4096];
+  static uint8_t after[4096];
+  for (size_t b = 0; b < sizeof bytes; ++b) {
+    bytes[b] = (uint8_t)(b * 37 + b / 256);
+  }
+  problem.src_bytes = problem.dst_bytes = sizeof bytes;
+  memset(before, 0xee, sizeof before);
+  memset(after, 0xee, sizeof after);
+  ck_assert_int_eq(rlo_problem_run_host(&problem, bytes, before), RLO_OK);
+  canonicalize(128);
+  ck_assert_int_eq(rlo_problem_run_host(&problem, bytes, after), RLO_OK);
+  ck_assert(memcmp(before, after, sizeof before) == 0);
+}
+
+/* The guards a < 3 and a >= 4: what fails the first one may pass the second. */
+RLO_TEST(test_canonical__guards_of_opposite_directions_imply_nothing) {
+  make(32, 2, (int64_t[]){5, 11}, (int64_t[]){11, 1}, (int64_t[]){1, 5});
+  add_guard(RLO_GUARD_PAD, 0, (int64_t[]){0, 1}, 3);
+  add_guard(RLO_GUARD_PAD, 10, (int64_t[]){0, -1}, 7);
+  expect_same_map();
+}
+
+/* 0 <= 4b - a - 1 < 6: both sides bound, and the base is odd and negative. */
+RLO_TEST(test_canonical__widens_below_a_guard_that_counts_downwards) {
+  make(32, 2, (int64_t[]){4, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
+  add_guard(RLO_GUARD_PAD, -1, (int64_t[]){4, -1}, 6);
+  expect_same_map();
+  ck_assert_int_eq(problem.unit_bits, 64);
+}
+
+/* A SKIP guard of one side or of both leaves points of its axis. */
+RLO_TEST(test_canonical__absorbs_what_a_guard_leaves) {
+  for (int64_t base = -9; base <= 9; ++base) {
+    for (int64_t limit = 1; limit <= 9; ++limit) {
+      for (int64_t step = -2; step <= 2; ++step) {
+        make(32, 2, (int64_t[]){3, 6}, (int64_t[]){6, 1}, (int64_t[]){1, 3});
+        problem.src.base = problem.dst.base = 20;
+        add_guard(RLO_GUARD_SKIP, base, (int64_t[]){0, step}, limit);
+        expect_same_map();
+      }
+    }
+  }
+}
+
 RLO_TEST(test_canonical__refuses_two_points_on_one_cell) {
   make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){0});
   other = problem;

@@ -55,7 +55,7 @@ RLO_TEST(test_codegen__options_are_the_constants_in_order) {
   expect_options("cpu_copy",
                  " -DRLO_UNIT_BYTES=4 -DRLO_GRID_RANK=16 -DRLO_INDEX32=1"
                  " -DRLO_PAD_GUARDS=0 -DRLO_SKIP_GUARDS=0 -DRLO_NT=0"
-                 " -DRLO_PREFETCH=0");
+                 " -DRLO_PREFETCH=1");
   plan("f32[20,300]{1,0}", "f32[20,300]{1,0:T(8,128)fill(zero)}", "rows");
   expect_options("cpu_rows",
                  " -DRLO_UNIT_BYTES=16 -DRLO_GRID_RANK=16 -DRLO_INDEX32=1"

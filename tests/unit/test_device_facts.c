@@ -166,3 +166,68 @@ RLO_TEST(test_device_facts__extensions_are_those_of_the_driver) {
     ck_assert_int_eq(info.has_vector_shuffle, cases[i].has_vector_shuffle);
   }
 }
+
+/* PoCL's account of itself, on Debian 12, on Debian 13 and on Ubuntu 24.04. */
+static const struct {
+  const char *version;
+  bool is_by_cbs, is_cpu_class_only;
+} pocls[] = {
+    {"OpenCL 3.0 PoCL 3.1+debian  Linux, None+Asserts, RELOC, SPIR, LLVM "
+     "14.0.6, "
+     "SLEEF, DISTRO, POCL_DEBUG",
+     false,
+     false},
+    {"OpenCL 3.0 PoCL 6.0+debian  Linux, None+Asserts, RELOC, SPIR-V, LLVM "
+     "18.1.8, SLEEF, DISTRO, POCL_DEBUG",
+     false,
+     true},
+    {"OpenCL 3.0 PoCL 6.0+debian  Linux, None+Asserts, RELOC, SPIR-V, LLVM "
+     "18.1.8, SLEEF, DISTRO, POCL_DEBUG",
+     true,
+     false},
+    {"OpenCL 3.0 PoCL 5.0+debian  Linux, None+Asserts, RELOC, SPIR, LLVM "
+     "16.0.6, "
+     "SLEEF, DISTRO, POCL_DEBUG",
+     false,
+     false},
+    {"OpenCL 3.0 PoCL 7.0  Linux, Release, RELOC, SPIR-V, LLVM 20.1.8",
+     false,
+     false},
+};
+
+RLO_TABLE_TEST(test_device_facts__a_compiler_that_dies_of_groups, pocls) {
+  rlo__device_facts facts = {.type = CL_DEVICE_TYPE_CPU,
+                             .is_pocl_by_cbs = pocls[_i].is_by_cbs,
+                             .platform_name = "Portable Computing Language"};
+  snprintf(facts.platform_version,
+           sizeof facts.platform_version,
+           "%s",
+           pocls[_i].version);
+  plan.device = test_plan_cpu();
+  rlo__device_assess(&facts, &plan.device);
+  ck_assert(plan.device.is_cpu_class_only == pocls[_i].is_cpu_class_only);
+  test_plan_lower(
+      "f32[512,512]{1,0}", "f32[512,512]{0,1}", NULL, &plan.problem);
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  rlo_plan_report *report = NULL;
+  ck_assert_int_eq(
+      rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
+      RLO_OK);
+  rlo_plan_report_release(report);
+  options.device_class = RLO_DEVICE_CLASS_GPU;
+  if (!plan.device.is_cpu_class_only) {
+    ck_assert_int_eq(
+        rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
+        RLO_OK);
+    rlo_plan_report_release(report);
+    return;
+  }
+  ck_assert_int_eq(
+      rlo_plan_explain(&plan.problem, &plan.device, &options, 0, 0, &report),
+      RLO_UNSUPPORTED);
+  ck_assert_str_eq(
+      rlo_error_last()->message,
+      "the device's compiler dies of kernels of the GPU class; "
+      "PoCL 6 with LLVM 18 takes them if POCL_WORK_GROUP_METHOD is "
+      "cbs in the environment");
+}

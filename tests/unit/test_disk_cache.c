@@ -419,8 +419,8 @@ RLO_TEST(test_disk_cache__sweeps_what_killed_processes_left) {
   char new_path[160];
   char foreign[160];
   store_word("one", 10);
-  snprintf(old_path, sizeof old_path, "%s/.tmp-1-2-3", folder_path);
-  snprintf(new_path, sizeof new_path, "%s/.tmp-4-5-6", folder_path);
+  snprintf(old_path, sizeof old_path, "%s/.relayout-tmp-1-2-3", folder_path);
+  snprintf(new_path, sizeof new_path, "%s/.relayout-tmp-4-5-6", folder_path);
   snprintf(foreign, sizeof foreign, "%s/notes.txt", folder_path);
   const char *const paths[] = {old_path, new_path, foreign};
   for (size_t i = 0; i < 3; ++i) {
@@ -441,7 +441,7 @@ RLO_TEST(test_disk_cache__sweeps_what_killed_processes_left) {
  */
 
 RLO_TEST(test_disk_cache__can_be_looked_into_and_emptied) {
-  rlo_cache_info info;
+  rlo_cache_info info = RLO_CACHE_INFO_INIT;
   ck_assert_int_eq(rlo_cache_inspect(folder_path, &info), RLO_OK);
   ck_assert_str_eq(info.path, folder_path);
   ck_assert(info.is_usable);

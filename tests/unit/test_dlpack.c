@@ -108,7 +108,7 @@ RLO_TABLE_TEST(test_dlpack__views_tensors, views) {
                                        views[_i].has_strides ? strides : NULL,
                                        views[_i].rank);
   tensor.byte_offset = views[_i].byte_offset;
-  rlo_dlpack_view view;
+  rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   ck_assert_int_eq(rlo_dlpack_view_tensor(
                        &tensor, views[_i].flags, views[_i].available, &view),
                    RLO_OK);
@@ -234,8 +234,9 @@ RLO_LOOP_TEST(test_dlpack__refuses_tensors, 0, NUM_FAULTS) {
   int64_t strides[] = {3, 1};
   DLTensor tensor = test_dlpack_tensor((DLDataType)F32, dims, strides, 2);
   int64_t available = UNKNOWN;
-  rlo_dlpack_view view;
+  rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   memset(&view, 0x5a, sizeof view);
+  view.struct_size = sizeof view;
   ck_assert_int_eq(rlo_dlpack_view_tensor(&tensor, 0, available, &view),
                    RLO_OK);
   const rlo_dlpack_view before = view;
@@ -249,7 +250,7 @@ RLO_TEST(test_dlpack__takes_an_empty_tensor_without_data) {
   int64_t dims[] = {2, 0};
   DLTensor tensor = test_dlpack_tensor((DLDataType)F32, dims, NULL, 2);
   tensor.data = NULL;
-  rlo_dlpack_view view;
+  rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   ck_assert_int_eq(rlo_dlpack_view_tensor(&tensor, 0, UNKNOWN, &view), RLO_OK);
   ck_assert_ptr_null(view.data);
   ck_assert_int_eq(rlo_dlpack_view_tensor(NULL, 0, UNKNOWN, &view),

@@ -26,7 +26,7 @@ static void count_deletion(DLManagedTensor *self) {
   ++deleted_count;
 }
 
-static void count_versioned_deletion(DLManagedTensorVersioned *self) {
+static void count_versioned_deletion(struct DLManagedTensorVersioned *self) {
   (void)self;
   ++deleted_count;
 }
@@ -86,7 +86,7 @@ RLO_TEST(test_dlpack__failed_import_leaves_the_tensor_alone) {
 
 RLO_TEST(test_dlpack__import_reads_the_versioned_struct) {
   int64_t dims[] = {2, 3};
-  DLManagedTensorVersioned managed = {
+  struct DLManagedTensorVersioned managed = {
       .version = {1, 9},
       .deleter = count_versioned_deletion,
       .flags = RLO_DLPACK_FLAG_READ_ONLY | UINT64_C(1) << 40,
@@ -114,8 +114,7 @@ RLO_TEST(test_dlpack__import_reads_the_versioned_struct) {
 /* ----------------------------------------------------------------- exports */
 
 static rlo_dlpack_view view_of(const char *text) {
-  rlo_dlpack_view view;
-  memset(&view, 0, sizeof view);
+  rlo_dlpack_view view = RLO_DLPACK_VIEW_INIT;
   view.shape = test_shape_of(text);
   view.device = RLO_DLPACK_CPU;
   view.data = test_dlpack_memory;
@@ -175,7 +174,7 @@ RLO_TEST(test_dlpack__export_moves_the_data_before_an_offset_below_0) {
 RLO_TEST(test_dlpack__export_says_what_only_the_versioned_struct_can) {
   rlo_dlpack_view view = view_of("u4[5]");
   view.is_read_only = true;
-  DLManagedTensorVersioned *versioned = NULL;
+  struct DLManagedTensorVersioned *versioned = NULL;
   int64_t live_count = rlo__alloc_live_count();
   ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &versioned),
                    RLO_OK);
@@ -217,7 +216,7 @@ RLO_TABLE_TEST(test_dlpack__export_refuses, not_lent) {
   int64_t live_count = rlo__alloc_live_count();
   destroyed = NULL;
   int token;
-  DLManagedTensorVersioned *versioned = NULL;
+  struct DLManagedTensorVersioned *versioned = NULL;
   ck_assert_int_eq(
       rlo_dlpack_export_versioned(&view, note_destroyed, &token, &versioned),
       not_lent[_i].status);
@@ -266,7 +265,7 @@ RLO_TEST(test_dlpack__round_trips) {
                                    rank,
                                    TEST_PAD | TEST_STRIDED | TEST_BROADCAST);
     view.offset_bytes = 16 * test_random_in(&random, 0, 5);
-    DLManagedTensorVersioned *managed = NULL;
+    struct DLManagedTensorVersioned *managed = NULL;
     ck_assert_int_eq(rlo_dlpack_export_versioned(&view, NULL, NULL, &managed),
                      RLO_OK);
     rlo_dlpack_import *import = NULL;

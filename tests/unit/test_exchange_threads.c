@@ -236,7 +236,7 @@ static int64_t check_random(test_random *random) {
 RLO_TEST(test_exchange_threads__random_pairs_are_what_one_device_holds) {
   test_random random = test_random_begin("test_exchange_threads");
   int64_t live = rlo__alloc_live_count();
-  int usual = TEST_IS_SANITIZED ? 40 : 200;
+  int usual = TEST_IS_SANITIZED ? 40 : 60;
   int count = getenv("RELAYOUT_TEST_ALL") == NULL ? usual : 3000;
   int64_t num_read = 0;
   for (int k = 0; k < count; ++k) {

@@ -8,7 +8,7 @@
 static rlo_problem problem;
 
 static rlo__geometry look(void) {
-  static rlo_device_info device;
+  static rlo_device_info device = RLO_DEVICE_INFO_INIT;
   device = test_plan_cpu();
   rlo__family_query request = {.problem = &problem,
                                .device = &device,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/options.h"
 #include "support/suite.h"
@@ -19,6 +20,19 @@ static rlo_status read(const options *in, options *out) {
 
 static rlo_status check(const options *in) {
   return rlo__options_check("test options", "TEST_INIT", in, sizeof *in);
+}
+
+/* The sizes differ between machines. */
+static void expect_sizes(const char *name, size_t size) {
+  char message[160];
+  (void)snprintf(message,
+                 sizeof message,
+                 "struct_size of the test %s is %zu; this library knows %zu "
+                 "bytes: begin with TEST_INIT",
+                 name,
+                 size,
+                 sizeof(options));
+  ck_assert_str_eq(rlo_error_last()->message, message);
 }
 
 RLO_TEST(test_options__of_this_version) {
@@ -63,7 +77,32 @@ RLO_TEST(test_options__of_a_wrong_size) {
   const options in = {3, 7, 8};
   options out;
   ck_assert_int_eq(read(&in, &out), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "struct_size of the test options is 3; this library knows "
-                   "24 bytes: begin with TEST_INIT");
+  expect_sizes("options", 3);
+}
+
+RLO_TEST(test_options__a_report_fits_an_older_header) {
+  options out = {offsetof(options, recent), 7, 8};
+  ck_assert_int_eq(rlo__report_write(
+                       "test report", "TEST_INIT", &defaults, &out, sizeof out),
+                   RLO_OK);
+  ck_assert_uint_eq(out.struct_size, offsetof(options, recent));
+  ck_assert(out.old == 1 && out.recent == 8);
+  out.struct_size = sizeof out;
+  ck_assert_int_eq(rlo__report_write(
+                       "test report", "TEST_INIT", &defaults, &out, sizeof out),
+                   RLO_OK);
+  ck_assert(out.old == 1 && out.recent == 2);
+}
+
+RLO_TEST(test_options__a_report_of_a_wrong_size_is_left_alone) {
+  options out = {sizeof out + 1, 7, 8};
+  ck_assert_int_eq(rlo__report_write(
+                       "test report", "TEST_INIT", &defaults, &out, sizeof out),
+                   RLO_INVALID_ARGUMENT);
+  expect_sizes("report", sizeof out + 1);
+  out.struct_size = 0;
+  ck_assert_int_eq(rlo__report_write(
+                       "test report", "TEST_INIT", &defaults, &out, sizeof out),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert(out.old == 7 && out.recent == 8);
 }

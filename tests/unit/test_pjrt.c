@@ -180,10 +180,10 @@ RLO_LOOP_TEST(test_pjrt__refuses, 0, NUM_FAULTS) {
   const rlo_pjrt_view before = view;
   switch (_i) {
     case STRUCT_SMALL:
-      layout.struct_size = 72;
+      layout.struct_size = offsetof(rlo_pjrt_layout, type);
       break;
     case TILED_SMALL:
-      layout.form.tiled.struct_size = 48;
+      layout.form.tiled.struct_size = offsetof(rlo_pjrt_tiled, num_tiles);
       break;
     case STRIDES_SMALL:
       strides.form.strides.struct_size = 0;

@@ -41,7 +41,7 @@ static rlo_redistribution *plan_of(const char *from,
 }
 
 static rlo_redistribution_cost cost_of(const rlo_redistribution *plan) {
-  rlo_redistribution_cost cost;
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   ck_assert_int_eq(rlo_redistribution_measure(plan, &cost), RLO_OK);
   return cost;
 }

@@ -141,7 +141,7 @@ static double dot_all(const pair *p, int side, bool copies_are_one) {
     double part = dot(&p->gradients[side][device], &p->values[side][device]);
     double copies =
         copies_are_one ? (double)count_copies(p, side, device) : 1.0;
-    sum += part * (MULTIPLE / copies);
+    sum += part * ((double)MULTIPLE / copies);
   }
   return sum;
 }
@@ -164,7 +164,7 @@ static void check_adjoint(pair *p,
                                    p->shardings[0],
                                    p->gradients[1],
                                    p->gradients[0]);
-  rlo_redistribution_cost cost;
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   expect_ok(rlo_redistribution_measure(adjoint, &cost));
   ck_assert_int_eq(sent, cost.bytes_sent);
   ck_assert_int_eq(sent, cost.least_bytes_sent);
@@ -266,7 +266,7 @@ RLO_TABLE_TEST(test_redistribution_adjoint__known_counts, known) {
   rlo_redistribution *adjoint;
   expect_ok(
       rlo_redistribution_create_adjoint(plan, known[_i].sums_copies, &adjoint));
-  rlo_redistribution_cost cost;
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   expect_ok(rlo_redistribution_measure(adjoint, &cost));
   ck_assert_int_eq(cost.num_messages, known[_i].messages);
   ck_assert_int_eq(cost.bytes_sent, known[_i].bytes);

@@ -167,7 +167,7 @@ RLO_TABLE_TEST(test_redistribution_moves__what_one_device_would_hold, cases) {
     }
     free(wanted.bytes);
   }
-  rlo_redistribution_cost cost;
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   expect_ok(rlo_redistribution_measure(r.plan, &cost));
   ck_assert_int_eq(r.bytes_sent, cost.bytes_sent);
   free(whole.bytes);

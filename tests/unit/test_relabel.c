@@ -123,7 +123,7 @@ static rlo_redistribution *plan_of(const rlo_redistribution_options *o) {
 }
 
 static int64_t bytes_sent(const rlo_redistribution_options *o) {
-  rlo_redistribution_cost cost;
+  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   rlo_redistribution *plan = plan_of(o);
   expect_ok(rlo_redistribution_measure(plan, &cost));
   rlo_redistribution_release(plan);

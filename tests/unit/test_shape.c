@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/alloc.h"
+#include "relayout/ops.h"
 #include "relayout/shape.h"
+#include "support/expect.h"
+#include "support/shape_of.h"
 #include "support/suite.h"
 
 static rlo_shape make(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
@@ -395,4 +399,29 @@ RLO_TEST(test_shape__unbounded_dimensions_have_no_sizes) {
   shape.layout.has_padded_dimensions = true;
   shape.layout.padded_dimensions[1] = 784;
   ck_assert_int_eq(rlo_shape_validate_unbounded(&shape), RLO_INVALID_ARGUMENT);
+}
+
+RLO_TEST(test_shape__on_the_heap) {
+  rlo_shape *shape = NULL;
+  rlo_problem *problem = NULL;
+  int64_t live_count = rlo__alloc_live_count();
+  expect_ok(rlo_shape_create(&shape));
+  expect_ok(rlo_problem_create(&problem));
+  ck_assert_int_eq(rlo_shape_validate(shape), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo_problem_src_bytes(problem), 0);
+  *shape = test_shape_of("f32[2,3]");
+  expect_ok(rlo_relayout_lower(shape, shape, NULL, problem));
+  ck_assert_int_eq(rlo_problem_src_bytes(problem), 24);
+  ck_assert_int_eq(rlo_problem_dst_bytes(problem), 24);
+  ck_assert_int_eq(rlo_problem_index_bytes(problem), 0);
+  rlo_shape_release(shape);
+  rlo_problem_release(problem);
+  rlo__alloc_set_fault(1, true);
+  rlo_status shape_status = rlo_shape_create(&shape);
+  rlo_status problem_status = rlo_problem_create(&problem);
+  rlo__alloc_set_fault(0, false);
+  ck_assert_int_eq(shape_status, RLO_OUT_OF_MEMORY);
+  ck_assert_int_eq(problem_status, RLO_OUT_OF_MEMORY);
+  ck_assert(shape == NULL && problem == NULL);
+  ck_assert_int_eq(rlo__alloc_live_count(), live_count);
 }

@@ -121,6 +121,13 @@ RLO_TEST(test_storage__ranges_name_the_value_and_the_limit) {
        "bytes"}};
 
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    if (cases[i].bytes > PTRDIFF_MAX) {
+      /* A 32-bit host has no such memory, which is found before. */
+      ck_assert_int_eq(
+          rlo__storage_read(storage, cases[i].offset, cases[i].bytes, data),
+          RLO_OVERFLOW);
+      continue;
+    }
     expect_refusal(
         rlo__storage_read(storage, cases[i].offset, cases[i].bytes, data),
         RLO_OUT_OF_RANGE,
@@ -160,6 +167,7 @@ RLO_TEST(test_storage__lattices_are_checked) {
       RLO_INVALID_ARGUMENT,
       "extent 1 of a lattice is -3; at least 0");
   const int64_t large[] = {INT64_MAX, 2};
+  const int64_t far[] = {INT64_MAX, INT64_MAX};
   expect_refusal(
       rlo__storage_read_lattice(storage, 0, large, strides, 2, 1, data),
       RLO_OVERFLOW,
@@ -168,10 +176,9 @@ RLO_TEST(test_storage__lattices_are_checked) {
       rlo__storage_read_lattice(storage, 0, large, strides, 1, 2, data),
       RLO_OVERFLOW,
       "the number of bytes of a lattice does not fit in 64 bits");
-  expect_refusal(
-      rlo__storage_read_lattice(storage, 0, large, strides, 1, 1, data),
-      RLO_OVERFLOW,
-      "a position of a lattice does not fit in 64 bits");
+  expect_refusal(rlo__storage_read_lattice(storage, 0, two, far, 2, 1, data),
+                 RLO_OVERFLOW,
+                 "a position of a lattice does not fit in 64 bits");
   const int64_t apart[] = {INT64_MAX, INT64_MIN};
   expect_refusal(rlo__storage_read_lattice(storage, 0, two, apart, 2, 1, data),
                  RLO_OVERFLOW,

@@ -18,6 +18,7 @@
 #include "json.h"
 #include "message.h"
 #include "parts.h"
+#include "session.h"
 #include "subprocess.h"
 
 /* All ranks together stage in so large a part of the machine's memory, each one
@@ -47,6 +48,8 @@ typedef struct run {
 
   int fd;
   rlo_storage *storages[2];
+  /* Without a context, on the host. */
+  rlo__session session;
   rlo_service *service;
   double seconds;
 } run;
@@ -107,10 +110,8 @@ static int begin_output(run *r) {
   r->place.offset_bytes = (int64_t)start.head_bytes;
   (void)snprintf(
       r->place.path, sizeof r->place.path, "%s", r->output.file.temp_path);
-  return ftruncate(r->output.file.fd,
-                   (off_t)(r->place.offset_bytes + r->output_bytes)) == 0
-             ? RLO__EXIT_OK
-             : rlo__fail("cannot write %s: %s", path, strerror(errno));
+  return rlo__output_file_resize(&r->output,
+                                 r->place.offset_bytes + r->output_bytes);
 }
 
 static int share_output(run *r) {
@@ -139,11 +140,34 @@ static int64_t find_memory(const run *r) {
   return bytes;
 }
 
+/* The device of the list that is this rank's turn. */
+static int open_device(run *r) {
+  const rlo__stream_options *stream = &r->conversion.request.stream;
+  const rlo__device_choice *choice = &stream->devices;
+  if (!stream->is_device || choice->is_none) {
+    return RLO__EXIT_OK;
+  }
+  int32_t count = choice->count;
+  if (choice->is_all && rlo_device_list(NULL, 0, 0, &count) != RLO_OK) {
+    return rlo__fail_last();
+  }
+  if (count == 0) {
+    return rlo__fail("there is no OpenCL device");
+  }
+  const int32_t turn = r->ranks->rank % count;
+  const rlo__device_ref numbered = {.index = turn};
+  return rlo__session_init(choice->is_all ? &numbered : &choice->devices[turn],
+                           &r->session);
+}
+
 static int create_service(run *r) {
   rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
   hints.is_direct = r->conversion.request.stream.is_direct;
   int code =
       rlo__array_source_storage(&r->conversion.source, &hints, &r->storages[0]);
+  if (code == RLO__EXIT_OK) {
+    code = open_device(r);
+  }
   if (code != RLO__EXIT_OK) {
     return code;
   }
@@ -155,7 +179,10 @@ static int create_service(run *r) {
                              r->part.bytes,
                              &hints,
                              &r->storages[1]) == RLO_OK &&
-                 rlo_service_create(NULL, 0, &options, &r->service) == RLO_OK
+                 rlo_service_create(&r->session.context,
+                                    r->session.context != NULL ? 1 : 0,
+                                    &options,
+                                    &r->service) == RLO_OK
              ? RLO__EXIT_OK
              : rlo__fail_last();
 }
@@ -228,6 +255,7 @@ static void print_result(const run *r) {
 
 static void release(run *r) {
   rlo_service_release(r->service);
+  rlo__session_deinit(&r->session);
   rlo_storage_release(r->storages[0]);
   rlo_storage_release(r->storages[1]);
   if (r->fd >= 0) {
@@ -267,6 +295,7 @@ static const struct option options[] = {
     {"to", required_argument, NULL, RLO__OPTION_TO},
     {"perm", required_argument, NULL, RLO__OPTION_PERM},
     {"host", no_argument, NULL, RLO__OPTION_HOST},
+    {"device", required_argument, NULL, RLO__OPTION_DEVICES},
     {"memory", required_argument, NULL, RLO__OPTION_MEMORY},
     {"io", required_argument, NULL, RLO__OPTION_IO},
     {"offset", required_argument, NULL, RLO__OPTION_OFFSET},
@@ -278,13 +307,13 @@ static const char help[] =
     "Usage: mpirun -n RANKS relayout-mpi convert [OPTION...] IN OUT\n"
     "\n"
     "Reads an array, moves it to another layout, and writes it, as `relayout\n"
-    "convert` does: the same options, messages, exit codes and bytes. Each "
-    "rank\n"
-    "reads IN and writes a part of OUT, cut along the most major dimension of "
-    "the\n"
-    "result, in pieces, on the host. All ranks have to see both files under "
-    "these\n"
-    "names. OUT appears complete, when all ranks are done, or not at all.\n"
+    "convert` does: the same messages, exit codes and bytes, and these of its\n"
+    "options. Each rank reads IN and writes a part of OUT, cut along the most\n"
+    "major dimension of the result, in pieces and in one pass. All ranks have "
+    "to\n"
+    "see both files under these names. OUT appears complete, when all ranks "
+    "are\n"
+    "done, or not at all: there is no --resume, and nothing is kept for it.\n"
     "\n"
     "  --to LAYOUT   the layout of the result; C order without it\n"
     "  --perm P      dimension k of the result is dimension P[k] of the input\n"
@@ -296,7 +325,12 @@ static const char help[] =
     "1GiB,\n"
     "                divided by the ranks, without it\n"
     "  --io WAY      direct: past the system's page cache; buffered or auto\n"
-    "  --host        use the host: it is what ranks use\n"
+    "  --device D    a device of `relayout devices`, by its number or a part "
+    "of "
+    "its\n"
+    "                name; of several (0,1 or all) the ranks take one each, in "
+    "turn\n"
+    "  --host        use the host, as without --device\n"
     "  --json        print an object with the keys shape, file, "
     "physical_bytes,\n"
     "                ranks, seconds\n";

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "engine/parts.h"
 
@@ -399,8 +400,11 @@ rlo_status rlo_profile_get(rlo_profile *profile,
                     (long long)index,
                     (long long)count);
   }
-  *out_entry = profile->records[index]->entry;
-  return RLO_OK;
+  return rlo__report_write("profile entry",
+                           "RLO_PROFILE_ENTRY_INIT",
+                           &profile->records[index]->entry,
+                           out_entry,
+                           sizeof *out_entry);
 }
 
 void rlo_profile_release(rlo_profile *profile) {

@@ -194,7 +194,9 @@ static rlo_status check_dys(const rlo__adjoint *a,
 }
 
 static rlo_status infer_adjoint(const rlo__copy_call *call,
+                                int32_t output,
                                 rlo_shape *out_shape) {
+  (void)output;
   rlo__adjoint a;
   rlo_status status =
       rlo__adjoint_decode(call->attributes, call->inputs[0], &a);
@@ -379,8 +381,10 @@ fail:
 }
 
 static rlo_status lower_adjoint(const rlo__copy_call *call,
+                                int32_t output,
                                 const rlo_shape *dst,
                                 rlo_problem_list **out_problems) {
+  (void)output;
   /* A dy for each result of the operation. */
   int32_t num_outputs = call->num_inputs;
   rlo__adjoint a;

@@ -80,7 +80,9 @@ static rlo_status get_segments(const rlo_shape *const inputs[2],
 }
 
 static rlo_status infer_segment_sum(const rlo__copy_call *call,
+                                    int32_t output,
                                     rlo_shape *out_shape) {
+  (void)output;
   static const rlo__indexed_words words = {
       "segment_sum", "input 'x'", "input 'segment_ids'"};
   int32_t axis = 0;

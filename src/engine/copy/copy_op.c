@@ -79,7 +79,7 @@ rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
     rlo_chain_release(chain);
   } else {
     status = op->lower != NULL
-                 ? op->lower(call, dst, out_problems)
+                 ? op->lower(call, output, dst, out_problems)
                  : RLO_FAIL(RLO_UNSUPPORTED, "it is more than problems");
   }
   return status == RLO_OK ? RLO_OK
@@ -113,7 +113,7 @@ rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
     *out_shape = *rlo_chain_shape(chain);
     rlo_chain_release(chain);
   } else {
-    status = op->infer(call, out_shape);
+    status = op->infer(call, output, out_shape);
   }
   if (status == RLO_OK && op->place != NULL) {
     status = op->place(call, out_shape);

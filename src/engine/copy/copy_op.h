@@ -75,10 +75,13 @@ typedef struct rlo__copy_op {
   /** Chooses the layout of the result, which is row-major on entry; NULL: it
    *  stays so. */
   rlo_status (*place)(const rlo__copy_call *call, rlo_shape *shape);
-  /** Without `append`: the shape of the only result, and its problems or its
-   *  program. */
-  rlo_status (*infer)(const rlo__copy_call *call, rlo_shape *out_shape);
+  /** Without `append`: the shape of a result, and its problems, or the program
+   *  of the only one. */
+  rlo_status (*infer)(const rlo__copy_call *call,
+                      int32_t output,
+                      rlo_shape *out_shape);
   rlo_status (*lower)(const rlo__copy_call *call,
+                      int32_t output,
                       const rlo_shape *dst,
                       rlo_problem_list **out_problems);
   rlo_status (*prepare)(const rlo__backend_instance *instance,

@@ -35,6 +35,7 @@ static const rlo__copy_op *const table[] = {
     &rlo__op_gather,
     &rlo__op_segment_sum,
     &rlo__op_rescale,
+    &rlo__op_redistribute,
 };
 
 // clang-format on

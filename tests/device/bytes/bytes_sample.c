@@ -83,8 +83,8 @@ static test_outcome run_one(const test_case *c, bool may_specialize) {
   if (rlo_plan_create(device.context, &problem, &options, &plan) != RLO_OK) {
     return TEST_REFUSED;
   }
-  rlo_plan_info info;
-  rlo_plan_get_info(plan, &info);
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   bool is_specialized = strcmp(info.family, "gather") == 0;
   rlo_plan_release(plan);
   return is_specialized && !may_specialize ? TEST_REFUSED

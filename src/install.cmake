@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What is installed, in components: runtime (what programs load), dev (what they are
+# compiled with), command, doc. `cmake --install BUILD --component runtime`.
+
+# rlo_install_library(<target> <export>)
+function(rlo_install_library target export)
+  install(
+    TARGETS ${target}
+    EXPORT ${export}
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+            COMPONENT runtime
+            NAMELINK_COMPONENT dev
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
+endfunction()
+
+rlo_install_library(relayout relayoutTargets)
+if(TARGET relayout_proto)
+  rlo_install_library(relayout_proto relayoutTargets)
+endif()
+if(TARGET relayout_mpi)
+  # Of an export of its own: who needs no MPI looks for none.
+  rlo_install_library(relayout_mpi relayoutMpiTargets)
+endif()
+foreach(command IN ITEMS relayout_command relayout_mpi_command)
+  if(TARGET ${command})
+    install(TARGETS ${command} DESTINATION "${CMAKE_INSTALL_BINDIR}"
+            COMPONENT command)
+  endif()
+endforeach()
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/include/relayout"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  COMPONENT dev)
+
+# The pages with their examples as they lie here, so that their links hold.
+install(
+  FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
+        "${PROJECT_SOURCE_DIR}/LICENSE"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+  COMPONENT doc)
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/docs"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+  COMPONENT doc)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/relayout")
+install(
+  EXPORT relayoutTargets
+  NAMESPACE relayout::
+  DESTINATION "${package_dir}"
+  COMPONENT dev)
+if(TARGET relayout_mpi)
+  install(
+    EXPORT relayoutMpiTargets
+    NAMESPACE relayout::
+    DESTINATION "${package_dir}"
+    COMPONENT dev)
+endif()
+# What programs link that have a static library in them.
+set(static_dependencies)
+if(library_type STREQUAL "STATIC")
+  set(static_dependencies "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)")
+  if(TARGET relayout_proto)
+    string(APPEND static_dependencies "\nfind_dependency(PkgConfig)\n"
+           "pkg_check_modules(protobuf_c REQUIRED IMPORTED_TARGET libprotobuf-c)")
+  endif()
+endif()
+file(
+  CONFIGURE
+  OUTPUT "${PROJECT_BINARY_DIR}/generated/relayoutConfig.cmake"
+  CONTENT
+    [[include(CMakeFindDependencyMacro)
+find_dependency(OpenCL)
+@static_dependencies@
+include("${CMAKE_CURRENT_LIST_DIR}/relayoutTargets.cmake")
+set(relayout_mpi_targets "${CMAKE_CURRENT_LIST_DIR}/relayoutMpiTargets.cmake")
+if("mpi" IN_LIST relayout_FIND_COMPONENTS AND EXISTS "${relayout_mpi_targets}")
+  find_dependency(MPI COMPONENTS C)
+  include("${relayout_mpi_targets}")
+  set(relayout_mpi_FOUND TRUE)
+endif()
+if(TARGET relayout::proto)
+  set(relayout_proto_FOUND TRUE)
+endif()
+foreach(component IN LISTS relayout_FIND_COMPONENTS)
+  if(relayout_FIND_REQUIRED_${component} AND NOT relayout_${component}_FOUND)
+    set(relayout_FOUND FALSE)
+    set(relayout_NOT_FOUND_MESSAGE "relayout was built without ${component}")
+  endif()
+endforeach()
+]]
+  @ONLY)
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/generated/relayoutConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/generated/relayoutConfig.cmake"
+              "${PROJECT_BINARY_DIR}/generated/relayoutConfigVersion.cmake"
+        DESTINATION "${package_dir}"
+        COMPONENT dev)
+
+# The folders relative to relayout.pc, so that what is installed can be moved.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE
+                                            "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+  set(pc_includedir "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+  set(pc_libdir "${CMAKE_INSTALL_FULL_LIBDIR}")
+else()
+  file(RELATIVE_PATH pc_up "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+       "/prefix/")
+  string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
+  set(pc_prefix "\${pcfiledir}/${pc_up}")
+  set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+
+# rlo_install_pc(<name> <description> <requires> <private requires> <private libs>):
+# the private ones are for `pkg-config --static`.
+function(rlo_install_pc name description requires requires_private libs_private)
+  file(
+    CONFIGURE
+    OUTPUT "${PROJECT_BINARY_DIR}/generated/${name}.pc"
+    CONTENT
+      [[prefix=@pc_prefix@
+includedir=@pc_includedir@
+libdir=@pc_libdir@
+
+Name: @name@
+Description: @description@
+Version: @PROJECT_VERSION@
+Requires: @requires@
+Requires.private: @requires_private@
+Cflags: -I${includedir}
+Libs: -L${libdir} -l@name@
+Libs.private: @libs_private@
+]]
+    @ONLY)
+  install(
+    FILES "${PROJECT_BINARY_DIR}/generated/${name}.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+    COMPONENT dev)
+endfunction()
+
+rlo_install_pc(relayout "${PROJECT_DESCRIPTION}" OpenCL "" "-pthread -lm")
+if(TARGET relayout_proto)
+  rlo_install_pc(
+    relayout-proto "Protocol buffers of XLA's shapes for relayout"
+    "relayout = ${PROJECT_VERSION}" libprotobuf-c "")
+endif()
+if(TARGET relayout_mpi)
+  rlo_install_pc(
+    relayout-mpi "Redistributions over the ranks of MPI for relayout"
+    "relayout = ${PROJECT_VERSION}" "" "")
+endif()

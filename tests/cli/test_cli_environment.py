@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command in hostile environments, and given hostile words: a documented
+result, exit code and sentence for each row of a table (docs/security.md)."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from cli_case import COMMAND, CliCase, main, npy_bytes
+
+NOBODY = 65534
+CONVERT = ["convert", "in.npy", "out.npy", "--perm", "1,0", "--device",
+           "default"]
+LONG = "n" * 100000
+ESCAPES = "\x1b[31m\r\n\u009b\u202e"
+
+
+class Words(CliCase):
+    """What the command line says is shown escaped, and cut."""
+    # Each with one place for a word.
+    LINES = [
+        ["{}"], ["help", "{}"], ["convert", "--{}"], ["show", "{}"],
+        ["describe", "{}"], ["describe", "--hlo", "{}"],
+        ["describe", "--proto", "{}"], ["describe", "--numpy", "{}"],
+        ["convert", "--host", "{}", "out.npy"],
+        ["convert", "--host", "in.npy", "{}/out.npy"],
+        ["convert", "--host", "in.npy", "out.npy", "--perm", "{}"],
+        ["convert", "--host", "in.npy", "out.npy", "--to", "{}"],
+        ["convert", "--host", "in.npy", "out.npy", "--memory", "{}"],
+        ["convert", "--host", "in.npy", "out.npy", "--alpha", "{}"],
+        ["convert", "in.npy", "out.npy", "--device", "{}"],
+        ["convert", "in.npy", "out.npy", "--family", "{}"],
+        ["op", "{}", "in.npy", "out.npy", "--host"],
+        ["op", "transpose", "in.npy", "out.npy", "--host", "--attr", "{}"],
+        ["op", "transpose", "in.npy", "out.npy", "--host", "--attr", "{}=1"],
+        ["op", "transpose", "--host", "--input", "{}=in.npy", "out.npy"],
+        ["explain", "f32[2]", "f32[2]", "--class", "{}"],
+        ["explain", "f32[2]", "f32[2]", "--class", "cpu", "--schedule", "{}"],
+        ["index", "f32[2]", "{}"], ["shard", "f32[2]", "{}"],
+        ["cache", "{}"], ["cache", "warm", "--suite", "{}"], ["wisdom", "{}"],
+    ]
+
+    def test_they_are_quoted_escaped_and_cut(self):
+        self.write("in.npy", npy_bytes("<f4", (2, 3), bytes(24)))
+        for line in self.LINES:
+            for word in ESCAPES, LONG, "a" + ESCAPES * 30:
+                arguments = [part.replace("{}", word) for part in line]
+                with self.subTest(line=line, word=word[:10]):
+                    result = self.run_command(*arguments)
+                    self.assertIn(result.code, (1, 2), result)
+                    self.assertEqual(result.out, "")
+                    self.assertNotIn("\x1b", result.err)
+                    self.assertNotIn("\r", result.err)
+                    self.assertNotIn("\u009b", result.err)
+                    self.assertNotIn("\u202e", result.err)
+                    self.assertNotIn("n" * 121, result.err)
+                    lines = result.err.splitlines()
+                    self.assertEqual(len(lines), result.code, result.err[:900])
+                    self.assertLess(len(lines[0]), 1000)
+
+    def test_comments_of_shapes(self):
+        """As in XLA's text: white space and comments between tokens."""
+        self.assertEqual(self.ok("describe", "f32[2,3]{1,0} /* what */"),
+                         self.ok("describe", "f32[2,3]{1,0}"))
+        self.fails(1, "expected '*/'", "describe", "f32[2,3]{1,0} /* what")
+
+
+@contextlib.contextmanager
+def small_disk(path, options):
+    os.mkdir(path)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", path],
+        stderr=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise unittest.SkipTest("a disk cannot be mounted")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
+class Environment(CliCase):
+    def setUp(self):
+        super().setUp()
+        self.write("in.npy", npy_bytes("<f4", (2, 3), bytes(range(24))))
+        self.ok("convert", "--host", "in.npy", "host.npy", "--perm", "1,0")
+
+    def works(self, env=None, unset=()):
+        """The result is right, whatever is not stored."""
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in unset}
+        environment.update(env or {})
+        done = subprocess.run([COMMAND, *CONVERT], cwd=self.folder,
+                              env=environment, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # What makes it faster is told at most.
+        self.assertRegex(done.stderr.decode(), r"\A(relayout: planning without "
+                         r"wisdom: [^\n]*\n)?\Z")
+        self.assertEqual(self.read("out.npy"), self.read("host.npy"))
+        os.unlink(self.path("out.npy"))
+
+    def inspect(self, cache):
+        return json.loads(self.ok("cache", "show", "--json",
+                                  env={"RELAYOUT_CACHE_DIR": cache}))
+
+    def test_no_home(self):
+        before = [name for name in os.listdir("/tmp")
+                  if name.startswith("relayout-") and len(name) == 15]
+        self.works(unset=["HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
+                          "POCL_CACHE_DIR"])
+        after = [name for name in os.listdir("/tmp")
+                 if name.startswith("relayout-") and len(name) == 15]
+        self.assertLessEqual(set(after), set(before))
+        self.works(env={"HOME": "not/absolute", "XDG_CACHE_HOME": "nor/this"})
+        self.assert_files("host.npy", "in.npy")
+
+    def test_home_is_read_only(self):
+        with small_disk(self.path("home"), "size=1m,ro") as home:
+            self.works(env={"HOME": home, "XDG_DATA_HOME": home},
+                       unset=["XDG_CACHE_HOME"])
+            self.assertEqual(os.listdir(home), [])
+
+    def test_home_is_no_folder(self):
+        self.works(env={"HOME": self.path("in.npy")},
+                   unset=["XDG_CACHE_HOME", "XDG_DATA_HOME"])
+
+    def test_cache_of_another_user(self):
+        cache = self.path("cache")
+        os.mkdir(cache, 0o700)
+        if os.geteuid() != 0:
+            self.skipTest("only root can give a folder away")
+        os.chown(cache, NOBODY, NOBODY)
+        self.works(env={"RELAYOUT_CACHE_DIR": cache})
+        self.assertEqual(os.listdir(cache), [])
+        self.assertIn("belongs to user", self.inspect(cache)["reason"])
+        self.fails(1, "belongs to user", "cache", "clear",
+                   env={"RELAYOUT_CACHE_DIR": cache})
+
+    def test_cache_that_others_can_write_to(self):
+        for name, make in (
+                ("wide", lambda path: (os.mkdir(path), os.chmod(path, 0o777))),
+                ("link", lambda path: os.symlink(self.folder, path)),
+                ("file", lambda path: shutil.copy(self.path("in.npy"), path))):
+            cache = self.path(name)
+            make(cache)
+            self.works(env={"RELAYOUT_CACHE_DIR": cache})
+            self.assertFalse(self.inspect(cache)["is_usable"])
+        self.assertEqual(os.listdir(self.path("wide")), [])
+
+    def test_cache_on_a_full_disk(self):
+        with small_disk(self.path("cache"), "size=4k,mode=700") as cache:
+            self.works(env={"RELAYOUT_CACHE_DIR": cache})
+            self.assertEqual(self.inspect(cache)["entries"], 0)
+            self.assertEqual(os.listdir(cache), [])
+
+    def test_broken_driver_file(self):
+        vendors = self.path("vendors")
+        os.mkdir(vendors)
+        for content in b"", b"/nonexistent/libnone.so\n", bytes(range(256)), \
+                b"x" * 100000, self.path("in.npy").encode() + b"\n":
+            self.write("vendors/broken.icd", content)
+            result = self.run_command(*CONVERT,
+                                      env={"OCL_ICD_VENDORS": vendors})
+            # ocl-icd crashes of a name with NUL, in the command's child.
+            self.assertIn(result.code, (1, 70) if b"\0" in content else (1,))
+            self.assertRegex(result.err, r"\Arelayout: [^\n]*OpenCL[^\n]*\n\Z")
+        good = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
+        for name in os.listdir(good) if os.path.isdir(good) else []:
+            shutil.copy(os.path.join(good, name), vendors)
+            self.works(env={"OCL_ICD_VENDORS": vendors})
+
+    def test_set_user_id(self):
+        """The environment is not that of whose rights it has."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can give a file away")
+        # Its libraries are found by the path that it was linked with.
+        command = self.path("command")
+        shutil.copy(COMMAND, command)
+        os.chown(command, NOBODY, NOBODY)
+        os.chmod(command, 0o4755)
+        os.chmod(self.folder, 0o777)
+        tried = subprocess.run([command, "--version"], capture_output=True,
+                               check=False)
+        secure = subprocess.run(
+            [command, "cache", "clear"], capture_output=True, check=False,
+            env={**os.environ, "RELAYOUT_CACHE_DIR": ""})
+        if tried.returncode != 0 or secure.returncode == 0:
+            self.skipTest("no set-user-ID rights here")
+        for arguments, words in (
+                (["cache", "clear"], "the cache is not cleared"),
+                (["wisdom", "clear"], "the wisdom is not cleared"),
+                (["devices"], "OpenCL is not used"),
+                (["tune", "f32[2]", "f32[2]"], "OpenCL is not used"),
+                (["cache", "warm"], "OpenCL is not used"),
+                (CONVERT, "OpenCL is not used")):
+            done = subprocess.run(
+                [command, *arguments], cwd=self.folder, check=False,
+                capture_output=True,
+                env={**os.environ, "XDG_DATA_HOME": self.folder,
+                     "XDG_CACHE_HOME": self.folder})
+            self.assertEqual(
+                (done.returncode, done.stdout, done.stderr.decode()),
+                (1, b"", "relayout: %s with set-user-ID rights\n" % words))
+
+
+if __name__ == "__main__":
+    main()
