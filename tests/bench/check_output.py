@@ -129,10 +129,12 @@ def main():
                "contestants %s" % sorted(entries))
         limit = entries[row["limit"]]
         other = entries["memcpy" if row["limit"] == "copy" else "copy"]
-        expect(limit["fraction"] == 1.0 and limit["best_fraction"] == 1.0,
+        expect(limit["fraction"] == 1.0,
                "the limit is not its own fraction: %s" % limit)
-        expect(other["fraction"] <= 1.0 and other["best_fraction"] <= 1.0,
-               "above the limit: %s" % other)
+        expect(other["fraction"] <= 1.0, "above the limit: %s" % other)
+        # Who wins most rounds need not win the fastest one.
+        bests = [limit["best_fraction"], other["best_fraction"]]
+        expect(max(bests) == 1.0, "nobody reached the best limit: %s" % bests)
         moved = row["read_bytes"] + row["written_bytes"]
         rate = moved / (entries["relayout"]["us"] * 1e3)
         # The rate is printed in steps of 0.0001: much of what is very slow.
