@@ -204,8 +204,7 @@ rlo_kernel_place_inputs(rlo_engine *engine,
                         int32_t count,
                         int32_t *out_places);
 
-/* ------------------------------------------------------------ within kernels
- */
+/* ----------------------------------------------------------- within kernels */
 
 /** Finds an input of a call by its name.
  *  @param n  0; of inputs that share the last name, which one.

@@ -43,8 +43,7 @@ static void put(sentence *s, const char *bytes, size_t count) {
   s->length += count;
 }
 
-/* ---------------------------------------------------------------- characters
- */
+/* --------------------------------------------------------------- characters */
 
 static bool is_continued(const unsigned char *t, size_t left, size_t count) {
   bool is_whole = left >= count;
@@ -136,8 +135,7 @@ static void put_text(sentence *s,
   }
 }
 
-/* ---------------------------------------------------------------- conversions
- */
+/* -------------------------------------------------------------- conversions */
 
 static void add(conversion *c, const char *bytes, size_t count) {
   if (count < sizeof c->text - c->length) {

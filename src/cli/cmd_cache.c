@@ -241,8 +241,7 @@ static int warm(cache_request *request) {
   return code;
 }
 
-/* ------------------------------------------------------------------- command
- */
+/* ------------------------------------------------------------------ command */
 
 static int take_option(void *payload, int option, const char *value) {
   cache_request *request = payload;

@@ -62,8 +62,7 @@ typedef struct report {
   module current;
 } report;
 
-/* -------------------------------------------------------------------- memory
- */
+/* ------------------------------------------------------------------- memory */
 
 static int fail_memory(void) {
   return rlo__fail("cannot get memory for what the file holds");
@@ -123,8 +122,7 @@ static void deinit_module(module *m) {
   *m = (module){0};
 }
 
-/* -------------------------------------------------------------------- arrays
- */
+/* ------------------------------------------------------------------- arrays */
 
 static uint64_t hash_text(const char *text) {
   /* FNV-1a. */
@@ -237,8 +235,7 @@ static rlo_status visit_leaf(const rlo_subshape *leaf, void *payload) {
   return t->code == RLO__EXIT_OK ? RLO_OK : RLO_CANCELLED;
 }
 
-/* ------------------------------------------------------------------- results
- */
+/* ------------------------------------------------------------------ results */
 
 static int compare_names(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
@@ -327,8 +324,7 @@ static double share_of(double bytes, double physical_bytes) {
   return physical_bytes > bytes ? (physical_bytes - bytes) / physical_bytes : 0;
 }
 
-/* ---------------------------------------------------------------------- text
- */
+/* --------------------------------------------------------------------- text */
 
 static void print_side(const char *what, const rlo__array_sizes *sizes) {
   rlo__bytes_text physical;
@@ -404,8 +400,7 @@ static int print_text(const report *r, const module *m, const totals *t) {
   return RLO__EXIT_OK;
 }
 
-/* ---------------------------------------------------------------------- json
- */
+/* --------------------------------------------------------------------- json */
 
 static void write_side(rlo__json *json,
                        const char *key,
@@ -473,8 +468,7 @@ static int write_module(report *r, const module *m, const totals *t) {
   return RLO__EXIT_OK;
 }
 
-/* ------------------------------------------------------------------- visitor
- */
+/* ------------------------------------------------------------------ visitor */
 
 static void begin_json(rlo__json *json) {
   rlo__json_begin_object(json, NULL);

@@ -225,8 +225,7 @@ static rlo_shape_tree *parse_shape(reader *r,
   return tree;
 }
 
-/* ------------------------------------------------------------------- modules
- */
+/* ------------------------------------------------------------------ modules */
 
 /* "{(f32[2]{0})->f32[2]{0}}" */
 static bool parse_entry(reader *r,
@@ -290,8 +289,7 @@ static int begin_computation(reader *r, char *at) {
   return r->visitor->begin_computation(r->payload, at);
 }
 
-/* -------------------------------------------------------------- instructions
- */
+/* ------------------------------------------------------------- instructions */
 
 /* Finds the end of "NAME = " and of NAME; false if there is none. Attributes
  * have no blank before the '='. */
@@ -385,8 +383,7 @@ static void continue_instruction(reader *r, char *at, bool *out_goes_on) {
   r->has_comma = r->line[r->length - 1] == ',';
 }
 
-/* ---------------------------------------------------------------------- file
- */
+/* --------------------------------------------------------------------- file */
 
 /* The tables of source locations: their titles, and lines that begin with a
  * number. */

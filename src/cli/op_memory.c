@@ -157,8 +157,7 @@ static int run_on_device(void *payload) {
   return code;
 }
 
-/* ------------------------------------------------------------------- arrays
- */
+/* ------------------------------------------------------------------- arrays */
 
 static int load_inputs(state *s) {
   int code = RLO__EXIT_OK;

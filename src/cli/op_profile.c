@@ -62,8 +62,7 @@ void rlo__op_profile_deinit(rlo__op_profile *profile) {
   *profile = (rlo__op_profile){0};
 }
 
-/* --------------------------------------------------------------------- table
- */
+/* -------------------------------------------------------------------- table */
 
 enum {
   /* Of a cell that others are aligned with; a longer one moves its line. */
@@ -163,8 +162,7 @@ static void print_table(FILE *file,
   }
 }
 
-/* ---------------------------------------------------------------------- JSON
- */
+/* --------------------------------------------------------------------- JSON */
 
 static void write_shapes(rlo__json *json,
                          const char *key,
@@ -214,8 +212,7 @@ static void write_array(FILE *file,
   rlo__json_end_array(&json);
 }
 
-/* --------------------------------------------------------------------- trace
- */
+/* -------------------------------------------------------------------- trace */
 
 /* Processes of the trace: what ran on the host, by thread, and on the device.
  */
@@ -272,8 +269,7 @@ static void write_trace(FILE *file,
   rlo__json_end_object(&json);
 }
 
-/* ------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------ reading */
 
 static int flush_file(FILE *file) {
   return fflush(file) == 0 && !ferror(file)

@@ -7,8 +7,7 @@
 
 #include "message.h"
 
-/* ------------------------------------------------------------------ journals
- */
+/* ----------------------------------------------------------------- journals */
 
 bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output) {
   int64_t bytes = 0;
@@ -92,8 +91,7 @@ int rlo__stream_fail_submit(const rlo__stream *stream) {
                    rlo_error_last()->message);
 }
 
-/* --------------------------------------------------------------------- words
- */
+/* -------------------------------------------------------------------- words */
 
 static bool append(rlo__stream_words *words, const char *text, size_t bytes) {
   size_t length = strlen(words->command);

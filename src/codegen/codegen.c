@@ -110,8 +110,7 @@ void rlo__codegen_deinit(rlo__program_spec *spec) {
   memset(spec, 0, sizeof *spec);
 }
 
-/* -------------------------------------------------------------------- wisdom
- */
+/* ------------------------------------------------------------------- wisdom */
 
 static void hash_schedule(rlo__hash *hash, const rlo__schedule *schedule) {
   rlo__hash_string(hash, schedule->name);
@@ -138,8 +137,7 @@ uint64_t rlo_wisdom_table(void) {
   return rlo__hash_finish_u64(&hash);
 }
 
-/* ------------------------------------------------------------------- explain
- */
+/* ------------------------------------------------------------------ explain */
 
 /* A report with the program that its strings point into. The report is the
  * first member, so that a pointer to it points to the whole. */

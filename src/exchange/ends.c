@@ -181,8 +181,7 @@ static void leave_sender(rlo_exchange *x, const rlo__message *m) {
   }
 }
 
-/* -------------------------------------------------------------------- counts
- */
+/* ------------------------------------------------------------------- counts */
 
 static void count_sent(rlo_exchange *x, const rlo__message *m) {
   ++x->info.messages_sent;

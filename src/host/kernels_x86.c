@@ -18,8 +18,7 @@
 #define BITS_4            32
 #define BITS_8            64
 
-/* ----------------------------------------------------------------- 16 bytes
- */
+/* ----------------------------------------------------------------- 16 bytes */
 
 #define ISA sse2
 #define TARGET
@@ -32,8 +31,7 @@
 #define HIGH(a, b)            UNPACK(_mm_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
 
-/* ----------------------------------------------------------------- 32 bytes
- */
+/* ----------------------------------------------------------------- 32 bytes */
 
 #define ISA    avx2
 #define TARGET __attribute__((target("avx2")))
@@ -50,8 +48,7 @@
 #define HIGH(a, b)   UNPACK(_mm256_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
 
-/* ----------------------------------------------------------------- 64 bytes
- */
+/* ----------------------------------------------------------------- 64 bytes */
 
 #define ISA    avx512
 #define TARGET __attribute__((target("avx512f,avx512bw")))
@@ -80,8 +77,7 @@
 #define HIGH(a, b)   UNPACK(_mm512_unpackhi_epi)(a, b)
 #include "host/kernels_body.h"
 
-/* ------------------------------------------------------------------- copies
- */
+/* ------------------------------------------------------------------- copies */
 
 /* Bytes before the first whole line. */
 static size_t head_of(const uint8_t *dst, size_t bytes) {
@@ -142,8 +138,7 @@ static void fence(void) {
   _mm_sfence();
 }
 
-/* ------------------------------------------------------------------ streams
- */
+/* ------------------------------------------------------------------ streams */
 
 /* The bytes that the masks choose of each of `count` vectors. */
 __attribute__((target("ssse3"))) static inline __attribute__((always_inline))
@@ -212,8 +207,7 @@ __attribute__((target("ssse3"))) static inline
 DEFINE_STREAMS(split, true)
 DEFINE_STREAMS(join, false)
 
-/* ------------------------------------------------------------------- tables
- */
+/* ------------------------------------------------------------------- tables */
 
 #define GROUPS(kind, isa)                                                   \
   {                                                                         \

@@ -314,8 +314,7 @@ void rlo__host_mover_release(rlo__host_mover *mover) {
   rlo__free(mover);
 }
 
-/* ------------------------------------------------------------------- shares
- */
+/* ------------------------------------------------------------------- shares */
 
 static int64_t num_turns(const part *p) {
   return p->is_nest ? p->nest.num_turns : p->slices.count;
@@ -379,8 +378,7 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
   return status;
 }
 
-/* ------------------------------------------------------------------ threads
- */
+/* ------------------------------------------------------------------ threads */
 
 /** A share that a thread runs. */
 typedef struct job {

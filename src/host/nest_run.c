@@ -340,8 +340,7 @@ static void splat(const tile *t) {
   }
 }
 
-/* --------------------------------------------------------------- the stage
- */
+/* ---------------------------------------------------------------- the stage */
 
 /** Whether the columns of a tile follow each other in the destination. */
 static bool columns_touch(const tile *t) {
@@ -450,8 +449,7 @@ static void run_tile(const tile *t) {
   }
 }
 
-/* ---------------------------------------------------------------- the loops
- */
+/* ---------------------------------------------------------------- the loops */
 
 /** The turns of the loops that are under way. */
 typedef struct turns {

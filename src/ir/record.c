@@ -36,8 +36,7 @@ size_t rlo__record_count(const rlo_problem *problem) {
          (problem->update == RLO_UPDATE_COMBINE ? ARITHMETIC_NUMBERS : 0);
 }
 
-/* ------------------------------------------------------------------- writing
- */
+/* ------------------------------------------------------------------ writing */
 
 static int64_t *put_form(int64_t *at,
                          const rlo_problem *problem,
@@ -104,8 +103,7 @@ void rlo__record_write(const rlo_problem *problem, int64_t *out_record) {
   }
 }
 
-/* ------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------ reading */
 
 static const int64_t *get_form(const int64_t *at,
                                const rlo_problem *problem,

@@ -141,8 +141,7 @@ static rlo_status run_storing(point *p, const uint8_t *src, uint8_t *dst) {
   return RLO_OK;
 }
 
-/* ----------------------------------------------------------------- combining
- */
+/* ---------------------------------------------------------------- combining */
 
 /** The state of the current cell. */
 typedef enum cell_state {

@@ -22,8 +22,7 @@ enum { CPU_SEGMENT_BYTES = 2048, GPU_SEGMENT_BYTES = 4 };
  * rows; all of its bytes are visited. */
 enum { MAX_HULL_FACTOR = 2 };
 
-/* ------------------------------------------------------------------- levels
- */
+/* ------------------------------------------------------------------- levels */
 
 /** Axes that continue each other in the destination, as one axis of `count`
  *  places: place p stands for the coordinates of first + p. */
@@ -166,8 +165,7 @@ static bool find_levels(const rlo_problem *problem, level_list *out) {
   return true;
 }
 
-/* --------------------------------------------------------------------- rows
- */
+/* --------------------------------------------------------------------- rows */
 
 /** The bytes of the destination as rows that share none. */
 typedef struct row_cut {
@@ -230,8 +228,7 @@ static row_cut choose_rows(const rlo_problem *problem,
   return chosen;
 }
 
-/* ------------------------------------------------------------------- launch
- */
+/* ------------------------------------------------------------------- launch */
 
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;

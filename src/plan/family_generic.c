@@ -20,8 +20,7 @@ enum { LANE_LEVELS = 4 };
 
 _Static_assert(RLO_SUM_LANES == 1 << LANE_LEVELS, "lanes are a power of two");
 
-/* -------------------------------------------------------------------- gather
- */
+/* ------------------------------------------------------------------- gather */
 
 static bool gather_is_applicable(const rlo__family_query *query,
                                  rlo__str *why) {
@@ -116,8 +115,7 @@ const rlo__family rlo__family_gpu_gather = {
     gather_emit_gpu,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};
 
-/* ------------------------------------------------------------------- compute
- */
+/* ------------------------------------------------------------------ compute */
 
 static bool compute_is_applicable(const rlo__family_query *query,
                                   rlo__str *why) {

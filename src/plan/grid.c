@@ -22,8 +22,7 @@
 #define CHUNK_BYTES   (INT64_C(64) * 1024)
 #define MAX_ROW_BYTES (2 * CHUNK_BYTES)
 
-/* ---------------------------------------------------------------------- grid
- */
+/* --------------------------------------------------------------------- grid */
 
 rlo_status rlo__grid_add_axis(rlo__grid *grid,
                               const rlo_problem *problem,
@@ -143,8 +142,7 @@ double rlo__grid_fullness(int64_t extent, int64_t piece) {
   return (double)extent / (double)(rlo__ceil_div(extent, piece) * piece);
 }
 
-/* -------------------------------------------------------------------- launch
- */
+/* ------------------------------------------------------------------- launch */
 
 /*
  * 16 lanes of 32 bits serve every problem below 2 GiB, so that one program
@@ -347,8 +345,7 @@ rlo_status rlo__grid_add_guards(const rlo__family_query *query,
   return RLO_OK;
 }
 
-/* ------------------------------------------------------ stores of CPU kernels
- */
+/* ---------------------------------------------------- stores of CPU kernels */
 
 bool rlo__cpu_wants_nontemporal(const rlo__family_query *query,
                                 const rlo__geometry *geometry) {

@@ -31,8 +31,7 @@
  *  non-temporal stores below this. */
 #define RLO__CPU_MIN_LINED_BYTES (INT64_C(4) * RLO__CPU_LINE_BYTES)
 
-/* ---------------------------------------------------------------------- grid
- */
+/* --------------------------------------------------------------------- grid */
 
 /** A coordinate of work-groups: it steps along an axis of the problem. */
 typedef struct rlo__grid_axis {
@@ -106,8 +105,7 @@ RLO_NODISCARD rlo_status rlo__grid_num_groups(const rlo__grid *grid,
 /** The share of an extent in the pieces of `piece` points that cover it. */
 double rlo__grid_fullness(int64_t extent, int64_t piece);
 
-/* -------------------------------------------------------------------- launch
- */
+/* ------------------------------------------------------------------- launch */
 
 /** The parameters of a launch on a grid. A family fills them, then calls
  *  rlo__grid_begin. */
@@ -178,8 +176,7 @@ RLO_NODISCARD rlo_status rlo__grid_add_guards(const rlo__family_query *query,
                                               const rlo__grid_plan *plan,
                                               rlo__launch *launch);
 
-/* ------------------------------------------------------ stores of CPU kernels
- */
+/* ---------------------------------------------------- stores of CPU kernels */
 
 /** Whether non-temporal stores pay for a problem on the device. */
 bool rlo__cpu_wants_nontemporal(const rlo__family_query *query,

@@ -6,8 +6,7 @@
 
 /** The two kernels of family packed of the CPU class: cells and blocks. */
 
-/* --------------------------------------------------------------------- cells
- */
+/* -------------------------------------------------------------------- cells */
 
 /** Most axes of a cell. */
 #define RLO__PACKED_CELL_MAX_AXES 4
@@ -43,8 +42,7 @@ RLO_NODISCARD rlo_status rlo__packed_cells_emit(const rlo__family_query *query,
                                                 const rlo__packed_cells *cells,
                                                 rlo__launch *launch);
 
-/* -------------------------------------------------------------------- blocks
- */
+/* ------------------------------------------------------------------- blocks */
 
 /** Most entries of a list of positions in cl/cpu_packed.cl. */
 #define RLO__PACKED_MAX_PLACES 1024

@@ -65,8 +65,7 @@ rlo_status rlo__plane_add_sizes(const rlo__plane *plane,
   return rlo__grid_add_index(plan, launch, plane->dst_ld);
 }
 
-/* --------------------------------------------------------------------- sides
- */
+/* -------------------------------------------------------------------- sides */
 
 bool rlo__side_has(const rlo__side *side, int32_t axis) {
   for (int32_t n = 0; n < side->num_levels; ++n) {

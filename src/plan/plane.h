@@ -50,8 +50,7 @@ RLO_NODISCARD rlo_status rlo__plane_add_sizes(const rlo__plane *plane,
                                               const rlo__grid_plan *plan,
                                               rlo__launch *launch);
 
-/* --------------------------------------------------------------------- sides
- */
+/* -------------------------------------------------------------------- sides */
 
 /** Most axes of one side of a plane. */
 #define RLO__SIDE_MAX_LEVELS 3

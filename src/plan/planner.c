@@ -10,8 +10,7 @@
 /* How far below the best expectation a family is still worth timing. */
 #define MIN_SHARE_OF_BEST 0.3
 
-/* -------------------------------------------------------------------- choose
- */
+/* ------------------------------------------------------------------- choose */
 
 /* Compiling a program for one problem takes longer than moving this much with
  * any family whose programs serve many problems. */
@@ -237,8 +236,7 @@ rlo_status rlo__planner_choose(const rlo__plan_request *request,
   return status;
 }
 
-/* ---------------------------------------------------------------- candidates
- */
+/* --------------------------------------------------------------- candidates */
 
 typedef struct candidate_list {
   rlo__planning *p;

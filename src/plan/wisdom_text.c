@@ -19,8 +19,7 @@ enum {
   MAX_FRACTION = 1000
 };
 
-/* ------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------ reading */
 
 typedef struct reader {
   const char *next;
@@ -213,8 +212,7 @@ rlo_status rlo_wisdom_read(const char *text,
   return RLO_OK;
 }
 
-/* ----------------------------------------------------------------- importing
- */
+/* ---------------------------------------------------------------- importing */
 
 typedef struct import {
   rlo__wisdom *wisdom;
@@ -276,8 +274,7 @@ import into = {.wisdom = wisdom, .status = RLO_OK };
   return into.status;
 }
 
-/* ----------------------------------------------------------------- exporting
- */
+/* ---------------------------------------------------------------- exporting */
 
 static void print_device(rlo__str *out,
                          const char *device,

@@ -183,8 +183,7 @@ void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
   }
 }
 
-/* --------------------------------------------------------------- its numbers
- */
+/* -------------------------------------------------------------- its numbers */
 
 static rlo_status get_number(cl_device_id device,
                              cl_device_info what,
@@ -298,8 +297,7 @@ rlo_status rlo_device_query(cl_device_id device, rlo_device_info *out_info) {
       "device info", "RLO_DEVICE_INFO_INIT", &info, out_info, sizeof info);
 }
 
-/* ------------------------------------------------------------------ the list
- */
+/* ----------------------------------------------------------------- the list */
 
 /** The device with the highest preference is the default; of equal ones, the
  *  first. */

@@ -48,8 +48,7 @@ rlo__alignment rlo__draft_alignment(const rlo__draft *d) {
                           d->choice.dst_alignment_bytes};
 }
 
-/* ----------------------------------------------------------------- measuring
- */
+/* ---------------------------------------------------------------- measuring */
 
 bool rlo__draft_wants_measuring(const rlo_plan_options *options,
                                 const rlo__draft *d) {

@@ -22,8 +22,7 @@ enum {
   FEW_NUMBERS = 256
 };
 
-/* ------------------------------------------------------------------ planning
- */
+/* ----------------------------------------------------------------- planning */
 
 static int64_t whole_bytes(int64_t bits) {
   return bits > 0 && bits % 8 == 0 ? bits / 8 : 1;
@@ -325,8 +324,7 @@ static rlo_status plan(rlo_context *context,
   return RLO_OK;
 }
 
-/* ----------------------------------------------------------------- lifecycle
- */
+/* ---------------------------------------------------------------- lifecycle */
 
 static void destroy(rlo__memo_entry *entry) {
   rlo__planned *planned = (rlo__planned *)entry;

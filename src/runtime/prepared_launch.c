@@ -7,8 +7,7 @@
 #include "runtime/cl_error.h"
 #include "runtime/command_log.h"
 
-/* ----------------------------------------------------------------- arguments
- */
+/* ---------------------------------------------------------------- arguments */
 
 /* Places of the arrays of a prepared launch in its one piece of memory: the
  * most aligned first. */
@@ -184,8 +183,7 @@ static rlo_status set_arguments(const rlo__prepared_launch *prepared,
   return RLO_OK;
 }
 
-/* -------------------------------------------------------------------- limits
- */
+/* ------------------------------------------------------------------- limits */
 
 static int64_t group_items(const rlo__prepared_launch *prepared) {
   int64_t items = 1;
@@ -279,8 +277,7 @@ static rlo_status check_compiled_limits(const rlo_context *context,
   return RLO_OK;
 }
 
-/* ------------------------------------------------------------------ lifecycle
- */
+/* ---------------------------------------------------------------- lifecycle */
 
 rlo_status rlo__prepared_launch_init(rlo_context *context,
                                      const rlo__launch *launch,

@@ -12,8 +12,7 @@
 #include "runtime/device.h"
 #include "runtime/pocl_binary.h"
 
-/* ------------------------------------------------------------------ identity
- */
+/* ----------------------------------------------------------------- identity */
 
 static rlo_status append_device_text(rlo__str *out,
                                      cl_device_id device,
@@ -105,8 +104,7 @@ static rlo_status make_key(const rlo__program_builder *builder,
       strings, sizeof strings / sizeof strings[0], out_key);
 }
 
-/* --------------------------------------------------------------- from source
- */
+/* -------------------------------------------------------------- from source */
 
 /** Sets the error of a failed build: the message quotes the first line of the
  *  log, the record holds all of it that fits. */
@@ -233,8 +231,7 @@ static rlo_status build_source(const rlo__program_builder *builder,
                  out_program);
 }
 
-/* ----------------------------------------------------------------- from disk
- */
+/* ---------------------------------------------------------------- from disk */
 
 /** Builds a program from a binary and checks that it has the kernel. */
 static rlo_status build_binary(const rlo__program_builder *builder,
@@ -280,8 +277,7 @@ static cl_program load(const rlo__program_builder *builder,
   return program;
 }
 
-/* ------------------------------------------------------------------- to disk
- */
+/* ------------------------------------------------------------------ to disk */
 
 /** The index of the device among those of a program, and their count. */
 static rlo_status find_device(const rlo__program_builder *builder,

@@ -101,8 +101,7 @@ static entry *create_entry(const rlo__program_spec *spec) {
   return e;
 }
 
-/* ------------------------------------------------------------------ building
- */
+/* ----------------------------------------------------------------- building */
 
 static rlo_status read_kernel_limits(const rlo__program_cache *cache,
                                      entry *e) {
@@ -168,8 +167,7 @@ static rlo_status repeat_failure(const failure *f) {
   return status;
 }
 
-/* ----------------------------------------------------------------- the table
- */
+/* ---------------------------------------------------------------- the table */
 
 /** Removes the entry that has been unused for longest. */
 static entry *remove_oldest_idle(rlo__program_cache *cache) {
@@ -285,8 +283,7 @@ void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program) {
   destroy_entry(gone);
 }
 
-/* ----------------------------------------------------------------- lifecycle
- */
+/* ---------------------------------------------------------------- lifecycle */
 
 rlo_status rlo__program_cache_create(const rlo__program_cache_parts *parts,
                                      rlo__program_cache **out_cache) {

@@ -301,8 +301,7 @@ void rlo__job_end_work(rlo__job_work *work, rlo_status status) {
   }
 }
 
-/* --------------------------------------------------------------- information
- */
+/* -------------------------------------------------------------- information */
 
 rlo_job_state rlo__job_get_state(const rlo_job *job) {
   switch (job->phase) {

@@ -35,8 +35,7 @@ typedef struct bands {
   int64_t boxes[RLO_MAX_AXES], bands[RLO_MAX_AXES], tiles[RLO_MAX_AXES];
 } bands;
 
-/* ------------------------------------------------------------------ problems
- */
+/* ----------------------------------------------------------------- problems */
 
 /* Whether the points are the units of the destination, in a mixed radix: then a
  * part of the box that is whole along the axes of the shorter steps is
@@ -78,8 +77,7 @@ static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
   return RLO_OK;
 }
 
-/* --------------------------------------------------------------------- sizes
- */
+/* -------------------------------------------------------------------- sizes */
 
 /* The bytes of the largest part of these extents. */
 static rlo_status part_bytes(const bands *b,
@@ -251,8 +249,7 @@ static rlo_status find_parts(bands *b,
   return RLO_OK;
 }
 
-/* --------------------------------------------------------------------- plans
- */
+/* -------------------------------------------------------------------- plans */
 
 static rlo_status write_plan(const bands *b,
                              rlo__problem_side gathered,

@@ -141,8 +141,7 @@ static rlo_status shrink(search *s,
   return RLO_OK;
 }
 
-/* -------------------------------------------------------------- smallest parts
- */
+/* ----------------------------------------------------------- smallest parts */
 
 /* Keeps whole what a SKIP guard counts as one axis, but for the axis of its
  * longest steps: cut elsewhere, a part would have the bytes of others between
@@ -198,8 +197,7 @@ static void make_atoms(search *s, freedom f) {
   }
 }
 
-/* ---------------------------------------------------------------------- search
- */
+/* ------------------------------------------------------------------- search */
 
 /* Writes all of the trial but its problem. */
 static rlo_status write_trial(search *s,
@@ -481,8 +479,7 @@ static rlo_status find_plan(search *s) {
   return s->best_cost < (double)INFINITY ? RLO_OK : fail_without_plan(s);
 }
 
-/* ---------------------------------------------------------------- destination
- */
+/* -------------------------------------------------------------- destination */
 
 /* Finds out what the whole writes. */
 static rlo_status measure_destination(search *s) {

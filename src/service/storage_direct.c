@@ -38,8 +38,7 @@ struct rlo__direct {
   bounce *free_list;
 };
 
-/* ----------------------------------------------------------------- lifecycle
- */
+/* ---------------------------------------------------------------- lifecycle */
 
 /** What the file asks for; false if it cannot be read or written directly. */
 static bool get_alignment(int fd, rlo__direct *direct) {
@@ -120,8 +119,7 @@ int64_t rlo__direct_block_bytes(const rlo__direct *direct) {
   return direct->block_bytes;
 }
 
-/* -------------------------------------------------------------------- bounce
- */
+/* ------------------------------------------------------------------- bounce */
 
 /** NULL if there is no memory: callers can do without. */
 static bounce *take_bounce(rlo__direct *direct) {
@@ -154,8 +152,7 @@ static void give_back(rlo__direct *direct, bounce *taken) {
   }
 }
 
-/* ----------------------------------------------------------------- transfers
- */
+/* ---------------------------------------------------------------- transfers */
 
 void rlo__parts_advance(struct iovec **parts, int *num_parts, int64_t bytes) {
   size_t left = (size_t)bytes;

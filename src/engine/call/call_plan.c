@@ -8,8 +8,7 @@
 #include "engine/tensor/attributes.h"
 #include "relayout/bitcast.h"
 
-/* ----------------------------------------------------------------------- key
- */
+/* ---------------------------------------------------------------------- key */
 
 static const uint64_t *key_data(const rlo__call_key *key) {
   return key->many != NULL ? key->many : key->few;
@@ -147,8 +146,7 @@ static uint64_t key_hash(const uint64_t *key, int32_t count) {
   return hash;
 }
 
-/* --------------------------------------------------------------------- plans
- */
+/* -------------------------------------------------------------------- plans */
 
 rlo__call_plan *rlo__call_plan_retain(rlo__call_plan *plan) {
   atomic_fetch_add_explicit(&plan->num_references, 1, memory_order_relaxed);
@@ -302,8 +300,7 @@ static rlo_status fill_in(rlo__call_plan *plan, const rlo__copy_call *call) {
   return RLO_OK;
 }
 
-/* ---------------------------------------------------------------------- cache
- */
+/* -------------------------------------------------------------------- cache */
 
 rlo_status rlo__call_plans_init(rlo__call_plans *plans,
                                 rlo__shape_table *shapes,
@@ -407,8 +404,7 @@ void rlo__call_plans_deinit(rlo__call_plans *plans) {
   rlo__mutex_deinit(&plans->mutex);
 }
 
-/* -------------------------------------------------------------------- getting
- */
+/* ------------------------------------------------------------------ getting */
 
 static rlo_status create_op(rlo__call_plans *plans,
                             rlo__backend_instance *instance,
@@ -496,8 +492,7 @@ fail:
   return status;
 }
 
-/* -------------------------------------------------------------------- running
- */
+/* ------------------------------------------------------------------ running */
 
 rlo_status rlo__call_plan_run(rlo__call_plan *plan,
                               int32_t output,

@@ -45,8 +45,7 @@ struct rlo_profile {
 /* The innermost run of this thread, whose address identifies the thread. */
 static _Thread_local rlo__profile_run *innermost;
 
-/* ------------------------------------------------------------------- records
- */
+/* ------------------------------------------------------------------ records */
 
 static void record_release(rlo_engine *engine, record *r) {
   for (int32_t n = 0; r->shared != NULL && n < r->num_shapes; ++n) {
@@ -99,8 +98,7 @@ static record *record_create(rlo_engine *engine,
   return r;
 }
 
-/* ----------------------------------------------------------------- recording
- */
+/* ---------------------------------------------------------------- recording */
 
 rlo_status rlo__profiler_init(rlo__profiler *profiler) {
   atomic_init(&profiler->is_open, false);
@@ -268,8 +266,7 @@ void rlo__profile_run_end_tensors(rlo__profile_run *run,
   rlo__free(output_shapes);
 }
 
-/* ------------------------------------------------------------------ profiles
- */
+/* ----------------------------------------------------------------- profiles */
 
 rlo_status rlo_profile_begin(rlo_engine *engine, rlo_profile **out_profile) {
   RLO_REQUIRE(engine, out_profile);

@@ -39,8 +39,7 @@ static rlo_status check_call(const rlo__bound_kernel *bound,
                                     config->num_attributes);
 }
 
-/* ---------------------------------------------------------- kernel functions
- */
+/* --------------------------------------------------------- kernel functions */
 
 static rlo_status infer(const rlo_kernel_config *config,
                         const rlo_shape *const *inputs,
@@ -213,8 +212,7 @@ fail:
   return status;
 }
 
-/* ------------------------------------------------------------------- running
- */
+/* ------------------------------------------------------------------ running */
 
 static rlo_status run_checked(rlo__kernel_call *k) {
   const rlo_kernel_call *call = &k->call;
@@ -448,8 +446,7 @@ fail:
   return status;
 }
 
-/* -------------------------------------------------------------- only shapes
- */
+/* -------------------------------------------------------------- only shapes */
 
 /* Finds the kernel of a call of which only the shapes are known, and checks the
  * call. The caller releases the kernel. */

@@ -160,8 +160,7 @@ fail:
   return status;
 }
 
-/* -------------------------------------------------------------------- chains
- */
+/* ------------------------------------------------------------------- chains */
 
 static rlo_status check_operands(const rlo_engine *engine,
                                  const rlo_chain *chain,

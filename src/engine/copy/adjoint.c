@@ -15,8 +15,7 @@
 /* The rank and the dimensions of each input, in one list. */
 #define ADJOINT_DIMS "adjoint_dims"
 
-/* ---------------------------------------------------------------- attributes
- */
+/* --------------------------------------------------------------- attributes */
 
 static rlo_status get_shapes(const rlo_attributes *attributes,
                              const rlo_shape *dy,
@@ -162,8 +161,7 @@ void rlo__adjoint_code_deinit(rlo__adjoint_code *code) {
   rlo__free(code->dims);
 }
 
-/* --------------------------------------------------------------------- shape
- */
+/* -------------------------------------------------------------------- shape */
 
 /* Checks that there is a dy for each result, and gets the gradient's shape. */
 static rlo_status check_dys(const rlo__adjoint *a,
@@ -207,8 +205,7 @@ static rlo_status infer_adjoint(const rlo__copy_call *call,
   return status;
 }
 
-/* ------------------------------------------------------------------ problems
- */
+/* ----------------------------------------------------------------- problems */
 
 /* The problems of an adjoint under construction. */
 typedef struct collection {

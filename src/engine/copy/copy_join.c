@@ -50,8 +50,7 @@ const rlo__copy_op rlo__op_pack = {
     .append = append_pack,
 };
 
-/* -------------------------------------------------------------------- splits
- */
+/* ------------------------------------------------------------------- splits */
 
 static const rlo_attribute_spec split_specs[] = {
     {"num_or_size_splits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S, true},

@@ -20,8 +20,7 @@ static const rlo_attribute_spec specs[] = {
     {"perm", RLO_ATTRIBUTE_I64S, false},
 };
 
-/* ---------------------------------------------------------------- attributes
- */
+/* --------------------------------------------------------------- attributes */
 
 static rlo_status get_sharding(const rlo_attributes *attributes,
                                const char *name,
@@ -143,8 +142,7 @@ void rlo__redistribute_code_deinit(rlo__redistribute_code *code) {
   rlo__free(code->to);
 }
 
-/* -------------------------------------------------------------------- shapes
- */
+/* ------------------------------------------------------------------- shapes */
 
 static rlo_status check_shard(const rlo__redistribute *r,
                               const rlo_shape *input,
@@ -195,8 +193,7 @@ static rlo_status infer_shard(const rlo__copy_call *call,
   return status;
 }
 
-/* ------------------------------------------------------------------ problems
- */
+/* ----------------------------------------------------------------- problems */
 
 /* The problems of one result under construction. */
 typedef struct receiver {

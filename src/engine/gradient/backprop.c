@@ -10,8 +10,7 @@
 #include "engine/tensor/tensor.h"
 #include "relayout/text.h"
 
-/* ---------------------------------------------------------------------- path
- */
+/* --------------------------------------------------------------------- path */
 
 /* What lies between some tensors and a result: a view of a tape at one moment.
  * A slot stands for a tensor. */
@@ -149,8 +148,7 @@ static void path_deinit(path *p) {
   rlo__free(p->is_on_path);
 }
 
-/* ----------------------------------------------------------------- gradients
- */
+/* ---------------------------------------------------------------- gradients */
 
 /* Gradients of one tensor, which are added up in this order. */
 typedef struct contributions {

@@ -17,8 +17,7 @@
 #include "relayout/engine_ops.h"
 #include "relayout/text.h"
 
-/* ------------------------------------------------------------------ registry
- */
+/* ----------------------------------------------------------------- registry */
 
 typedef struct gradient_slot {
   rlo__table_node node;
@@ -219,8 +218,7 @@ rlo_status rlo_gradient_list(rlo_engine *engine,
   return RLO_OK;
 }
 
-/* -------------------------------------------------------------------- saving
- */
+/* ------------------------------------------------------------------- saving */
 
 void rlo__saved_deinit(rlo__saved *saved) {
   rlo__tensor_list_drop(saved->tensors, saved->count);
@@ -378,8 +376,7 @@ rlo_status rlo_gradient_input(const rlo_gradient_call *call,
   return RLO_OK;
 }
 
-/* ------------------------------------------------------------------- running
- */
+/* ------------------------------------------------------------------ running */
 
 enum { SHAPE_TEXT = 160 };
 
@@ -468,8 +465,7 @@ rlo_status rlo__gradient_constant(rlo_engine *engine,
   return rlo_tensor_create_constant(engine, &plain, constant, out_tensor);
 }
 
-/* ------------------------------------------------------------------- adding
- */
+/* ------------------------------------------------------------------- adding */
 
 bool rlo__gradient_is_narrow(rlo_dtype dtype) {
   return rlo_dtype_is_floating(dtype) && rlo_dtype_value_bits(dtype) < 32;

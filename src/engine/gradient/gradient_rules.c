@@ -33,8 +33,7 @@ static rlo_status make_plain(rlo_tensor *x, rlo_tensor **out_tensor) {
   return place(x, &plain, out_tensor);
 }
 
-/* ------------------------------------------------------------------- adjoints
- */
+/* ----------------------------------------------------------------- adjoints */
 
 /* Runs MoveAdjoint for one input of a gradient's call.
  * @param dys         row-major, one for each result.
@@ -122,8 +121,7 @@ fail:
   return status;
 }
 
-/* --------------------------------------------------------- the adjoint's own
- */
+/* -------------------------------------------------------- the adjoint's own */
 
 /* The inputs of the operation: the gradient's dy in place of the one that the
  * adjoint was for, zeros for all others. */
@@ -180,8 +178,7 @@ fail:
   return status;
 }
 
-/* ---------------------------------------------------------------------- rules
- */
+/* -------------------------------------------------------------------- rules */
 
 /* The gradient of an operation that keeps the order of elements. */
 static rlo_status gradient_of_order(rlo_gradient_call *call, void *payload) {
@@ -271,8 +268,7 @@ static rlo_status gradient_of_scale(rlo_gradient_call *call, void *payload) {
   return status;
 }
 
-/* ------------------------------------------------------------------- padding
- */
+/* ------------------------------------------------------------------ padding */
 
 /* The gradient of the value: the sum of all dy less that of the elements. */
 static rlo_status add_outside(const rlo_gradient_call *call,
@@ -406,8 +402,7 @@ static rlo_status gradient_of_pad(rlo_gradient_call *call, void *payload) {
              : gradient_of_whole_pad(call, payload);
 }
 
-/* ------------------------------------------------------------------- indices
- */
+/* ------------------------------------------------------------------ indices */
 
 /* Indices are not differentiable: their gradient is 0. */
 static rlo_status gradient_of_indices(rlo_gradient_call *call) {
@@ -468,8 +463,7 @@ static rlo_status gradient_of_segment_sum(rlo_gradient_call *call,
   return run_indexed(call, "GatherV2", items, 2);
 }
 
-/* -------------------------------------------------------------------- blocks
- */
+/* ------------------------------------------------------------------- blocks */
 
 /* The two are inverse to each other, with zeros for what was cropped. The
  * adjoint's own problem would have a quotient on the side that is written. */
@@ -503,8 +497,7 @@ static rlo_status gradient_of_batch(rlo_gradient_call *call, void *payload) {
   return status;
 }
 
-/* ----------------------------------------------------------- redistributions
- */
+/* ---------------------------------------------------------- redistributions */
 
 /* The transpose, which is a redistribution too. */
 static rlo_status gradient_of_redistribute(rlo_gradient_call *call,
@@ -541,8 +534,7 @@ fail:
   return status;
 }
 
-/* --------------------------------------------------------------------- table
- */
+/* -------------------------------------------------------------------- table */
 
 /* Gradients that do not follow from the operation alone. */
 typedef struct rule {

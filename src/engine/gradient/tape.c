@@ -26,8 +26,7 @@ rlo_status rlo__tape_check(const rlo_tape *tape, const char *action) {
   return RLO_OK;
 }
 
-/* ----------------------------------------------------------------- recording
- */
+/* ---------------------------------------------------------------- recording */
 
 static void node_release(rlo_engine *engine, rlo__tape_node *node) {
   for (int32_t i = 0;

@@ -88,8 +88,7 @@ rlo_status rlo_backend_register(rlo_engine *engine,
   return status;
 }
 
-/* ------------------------------------------------------------------ instances
- */
+/* ---------------------------------------------------------------- instances */
 
 /* The number of kernels of a backend. During a change. */
 static size_t count_kernels(const rlo__registry *registry, const char *name) {

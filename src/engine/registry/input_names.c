@@ -97,8 +97,7 @@ static const char *list_names(const rlo_kernel_config *config,
   return rlo__str_text(&str);
 }
 
-/* ------------------------------------------------------------------ checking
- */
+/* ----------------------------------------------------------------- checking */
 
 /* Checks that each of some names is one, and occurs once. */
 static rlo_status check_names(const rlo_kernel_config *config,
@@ -179,8 +178,7 @@ rlo_status rlo__input_count_fail(const rlo_kernel_config *config,
                   list_names(config, &names));
 }
 
-/* ------------------------------------------------------------------- placing
- */
+/* ------------------------------------------------------------------ placing */
 
 /* `problem` is "is missing". */
 static rlo_status fail_input(const rlo_kernel_config *config,

@@ -297,8 +297,7 @@ fail:
   return status;
 }
 
-/* ------------------------------------------------------------------- binding
- */
+/* ------------------------------------------------------------------ binding */
 
 /* The kernel of a backend, NULL for the active one, retained; NULL if there is
  * none. */

@@ -251,8 +251,7 @@ rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,
                   rlo__str_text(&have));
 }
 
-/* ------------------------------------------------------------- bound kernels
- */
+/* ------------------------------------------------------------ bound kernels */
 
 rlo_status rlo__bound_kernel_create(rlo__registry *registry,
                                     const rlo_kernel_config *config,

@@ -240,8 +240,7 @@ const char *rlo__attribute_print(const rlo_attribute *number,
   return rlo__str_text(&out);
 }
 
-/* ------------------------------------------------------------------ checking
- */
+/* ----------------------------------------------------------------- checking */
 
 static rlo_status check_map(const rlo_attributes *map, int32_t depth);
 
@@ -398,8 +397,7 @@ rlo_status rlo_attributes_check(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-/* ------------------------------------------------------------------- reading
- */
+/* ------------------------------------------------------------------ reading */
 
 rlo_status rlo__dims_get(const rlo_attributes *attributes,
                          const char *name,

@@ -45,8 +45,7 @@ static rlo_scope *find_outer(const rlo_scope *scope) {
   return rlo__scope_find(scope->below, scope->engine, scope->level);
 }
 
-/* ------------------------------------------------------------------- keeping
- */
+/* ------------------------------------------------------------------ keeping */
 
 /* The newest reference to a tensor that a scope holds, or one begun within it
  * on this thread. Under the mutex. */
@@ -108,8 +107,7 @@ rlo_status rlo_scope_keep(rlo_scope *scope, rlo_tensor *tensor) {
   return status;
 }
 
-/* -------------------------------------------------------------------- ending
- */
+/* ------------------------------------------------------------------- ending */
 
 /* Takes the newest reference out of a scope; NULL if there is none. */
 static rlo_tensor *take_newest(rlo_scope *scope) {
@@ -159,8 +157,7 @@ rlo_status rlo_scope_end(rlo_scope *scope) {
   return RLO_OK;
 }
 
-/* ------------------------------------------------- the calls of the library
- */
+/* ------------------------------------------------- the calls of the library */
 
 /* A scope that was begun within the call that the thread is in, at any level;
  * NULL if there is none. */

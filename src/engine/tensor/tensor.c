@@ -25,8 +25,7 @@ rlo_status rlo__tensor_check(const rlo_tensor *tensor,
   return RLO_OK;
 }
 
-/* ------------------------------------------------------------------ creating
- */
+/* ----------------------------------------------------------------- creating */
 
 rlo_status rlo_tensor_create(rlo_engine *engine,
                              const rlo_shape *shape,
@@ -136,8 +135,7 @@ fail:
   return status;
 }
 
-/* --------------------------------------------------------------------- bytes
- */
+/* -------------------------------------------------------------------- bytes */
 
 void rlo__tensor_peek(rlo_tensor *tensor,
                       rlo__allocation **out_allocation,
@@ -300,8 +298,7 @@ rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
   return RLO_OK;
 }
 
-/* --------------------------------------------------------------------- views
- */
+/* -------------------------------------------------------------------- views */
 
 static rlo_status check_view(const rlo_shape *from, const rlo_shape *to) {
   bool is_bitcast = false;
@@ -351,8 +348,7 @@ bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b) {
   return is_shared;
 }
 
-/* ---------------------------------------------------------------- properties
- */
+/* --------------------------------------------------------------- properties */
 
 const rlo_shape *rlo_tensor_shape(const rlo_tensor *tensor) {
   return tensor != NULL ? &tensor->shape->shape : NULL;

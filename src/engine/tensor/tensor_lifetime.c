@@ -70,8 +70,7 @@ static void destroy(rlo_tensor *tensor) {
   rlo__engine_release(engine);
 }
 
-/* ---------------------------------------------------------------- references
- */
+/* --------------------------------------------------------------- references */
 
 static rlo_tensor *add_reference(rlo_tensor *tensor, uint64_t reference) {
   if (tensor != NULL) {
