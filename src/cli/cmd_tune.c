@@ -78,13 +78,12 @@ static int tune_pair(void *payload,
     return rlo__fail_last();
   }
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  int code = RLO__EXIT_OK;
-  if (rlo_plan_get_info(plan, &info) != RLO_OK) {
-    code = rlo__fail_last();
-  } else {
+  int code = rlo_plan_get_info(plan, &info) == RLO_OK ? RLO__EXIT_OK
+                                                      : rlo__fail_last();
+  if (code == RLO__EXIT_OK) {
     print_result(request, pair, &info);
   }
-  if (info.decision == RLO_PLAN_DECISION_MEASURE) {
+  if (code == RLO__EXIT_OK && info.decision == RLO_PLAN_DECISION_MEASURE) {
     /* Saved after each pair, so that an interrupt loses nothing. */
     code = rlo__wisdom_file_save(request->session->context, &request->path);
   }

@@ -66,8 +66,9 @@ static int run_in_session(state *s, rlo__session *session) {
   }
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   if (rlo_plan_get_info(plan, &info) != RLO_OK) {
+    int code = rlo__fail_last();
     rlo_plan_release(plan);
-    return rlo__fail_last();
+    return code;
   }
   snprintf(s->result->family, sizeof(s->result->family), "%s", info.family);
   snprintf(s->result->device_name,

@@ -21,10 +21,7 @@
 
 int rlo__input_file_open(const char *path, rlo__input_file *out_file) {
   /* O_NONBLOCK: the open of a pipe without a writer would not return. */
-  int descriptor;
-  do {
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  } while (descriptor < 0 && errno == EINTR);
+  int descriptor = rlo__open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK);
   if (descriptor < 0) {
     return rlo__fail("cannot open %s: %s", path, strerror(errno));
   }

@@ -12,6 +12,23 @@
 RLO_NODISCARD rlo_status rlo__device_list(rlo_device_entry **out_entries,
                                           int32_t *out_count);
 
+/** Which kernels suit a device. Recognized by names, as there is no query. */
+typedef enum rlo__device_kind {
+  RLO__KIND_POCL_CPU,
+  RLO__KIND_INTEL_CPU,
+  RLO__KIND_OCLGRIND,
+  RLO__KIND_OTHER_CPU,
+  /** Mesa's software device: a CPU by type, but its compiler vectorizes over
+   *  work-items and crashes on clang's builtins. */
+  RLO__KIND_LLVMPIPE,
+  RLO__KIND_ACCELERATOR,
+  RLO__KIND_GPU
+} rlo__device_kind;
+
+rlo__device_kind rlo__device_find_kind(const char *platform_name,
+                                       const char *device_name,
+                                       cl_device_type type);
+
 /** What a driver says of a device, beside sizes. */
 typedef struct rlo__device_facts {
   char platform_name[128];
@@ -37,8 +54,18 @@ void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info);
 /** As rlo_device_query, into a whole rlo_device_info. */
 rlo_status rlo__device_query(cl_device_id device, rlo_device_info *out_info);
 
-/** Writes the name of a device for a message: truncated to fit, empty if the
- *  device reports none. */
+/** Reads a string of a device or a platform: truncated to fit, empty if there
+ * is none. */
+void rlo__device_get_string(cl_device_id device,
+                            cl_device_info what,
+                            char *text,
+                            size_t text_bytes);
+void rlo__platform_get_string(cl_platform_id platform,
+                              cl_platform_info what,
+                              char *text,
+                              size_t text_bytes);
+
+/** The same of a device's name. */
 void rlo__device_get_name(cl_device_id device, char *name, size_t name_bytes);
 
 #endif
