@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* For MAP_ANONYMOUS, which POSIX 2008 lacks. */
+#define _DEFAULT_SOURCE
 #include "support/device_arena.h"
 
 #include <check.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "codegen/codegen.h"
 #include "relayout/opencl.h"
@@ -150,7 +155,7 @@ static bool is_same(const uint8_t *got,
  */
 
 typedef struct arena {
-  int64_t begin, bytes, tensor_bytes;
+  int64_t begin, bytes, tensor_bytes, element_bytes;
   /** What it holds before, should hold after, and does hold after. */
   uint8_t *before, *expected, *after;
   cl_mem buffer;
@@ -165,6 +170,7 @@ static void arena_init(arena *a,
                        uint64_t seed) {
   a->begin = TEST_GUARD_BYTES + shift_bytes;
   a->tensor_bytes = tensor_bytes;
+  a->element_bytes = element_bytes;
   a->bytes = a->begin + tensor_bytes + TEST_GUARD_BYTES;
   uint8_t *memory = malloc((size_t)(3 * a->bytes));
   ck_assert_ptr_nonnull(memory);
@@ -286,6 +292,142 @@ static test_outcome run_and_compare(const test_device *device,
   return outcome == TEST_RAN
              ? judge_arena(indices, "the indices were changed: ", v)
              : outcome;
+}
+
+/* -------------------------------------------------------------------- edges */
+
+/* Arenas show what is written outside of a tensor, and not what is read there.
+ * So kernels run once more, on a device that works in the host's memory, in
+ * tensors that begin, and then end, as near as their alignment allows to a page
+ * that nobody may touch. */
+
+enum { LINE_BYTES = 64 };
+
+/** Who runs, for the last words of a process that touches such a page. */
+static struct {
+  const test_case *c;
+  const char *words, *place;
+} at_edge;
+
+/** Pages with one that nobody may touch on either side. */
+typedef struct edge {
+  uint8_t *mapping;
+  size_t page_bytes, data_bytes;
+  /** Of the tensor among the data. */
+  int64_t begin;
+  cl_mem buffer;
+} edge;
+
+static void edge_init(edge *e,
+                      const test_device *device,
+                      const arena *a,
+                      bool is_at_end) {
+  e->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  /* As far from a line as in the arena, so that the same kernel runs, and at a
+   * multiple of the element. */
+  int64_t step = LINE_BYTES;
+  while (step % a->element_bytes != 0) {
+    step += LINE_BYTES;
+  }
+  e->begin = a->begin % step;
+  const size_t bytes = (size_t)(e->begin + a->tensor_bytes) + 1;
+  e->data_bytes = (bytes + e->page_bytes - 1) / e->page_bytes * e->page_bytes;
+  if (is_at_end) {
+    const int64_t room = (int64_t)e->data_bytes - a->tensor_bytes - e->begin;
+    e->begin += room / step * step;
+  }
+  const size_t all = e->data_bytes + 2 * e->page_bytes;
+  e->mapping = mmap(
+      NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(e->mapping, MAP_FAILED);
+  uint8_t *data = e->mapping + e->page_bytes;
+  ck_assert_int_eq(mprotect(e->mapping, e->page_bytes, PROT_NONE), 0);
+  ck_assert_int_eq(mprotect(data + e->data_bytes, e->page_bytes, PROT_NONE), 0);
+  memcpy(data + e->begin, a->before + a->begin, (size_t)a->tensor_bytes);
+  cl_int code = CL_SUCCESS;
+  e->buffer = clCreateBuffer(rlo_context_cl_context(device->context),
+                             CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                             e->data_bytes,
+                             data,
+                             &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+}
+
+static void edge_deinit(edge *e) {
+  clReleaseMemObject(e->buffer);
+  ck_assert_int_eq(munmap(e->mapping, e->data_bytes + 2 * e->page_bytes), 0);
+}
+
+static void say_at_edge(const char *text) {
+  ssize_t written = write(STDOUT_FILENO, text, strlen(text));
+  (void)written;
+}
+
+static void die_at_edge(int signal_number) {
+  say_at_edge("FAILED: ");
+  say_at_edge(at_edge.words);
+  say_at_edge(" --class ");
+  say_at_edge(at_edge.c->device_class == RLO_DEVICE_CLASS_GPU ? "gpu" : "cpu");
+  say_at_edge(" --family ");
+  say_at_edge(at_edge.c->family != NULL ? at_edge.c->family : "auto");
+  say_at_edge(
+      "\n  a page is touched that is outside of the tensors, which are ");
+  say_at_edge(at_edge.place);
+  say_at_edge("\n");
+  (void)signal(signal_number, SIG_DFL);
+  (void)raise(signal_number);
+}
+
+static test_outcome run_at_edge(const test_device *device,
+                                rlo_plan *plan,
+                                const arena *arenas[3],
+                                bool is_at_end,
+                                verdict *v) {
+  edge edges[3];
+  for (int32_t n = 0; n < 3; ++n) {
+    edge_init(&edges[n], device, arenas[n], is_at_end);
+  }
+  at_edge.place =
+      is_at_end ? "at the end of theirs" : "at the beginning of theirs";
+  rlo_operands operands = RLO_OPERANDS_INIT;
+  operands.src = edges[0].buffer;
+  operands.src_offset_bytes = edges[0].begin;
+  operands.indices = edges[1].buffer;
+  operands.index_offset_bytes = edges[1].begin;
+  operands.dst = edges[2].buffer;
+  operands.dst_offset_bytes = edges[2].begin;
+  void (*old)(int) = signal(SIGSEGV, die_at_edge);
+  rlo_status status =
+      rlo_enqueue_operands(plan, device->queue, &operands, 0, NULL, NULL);
+  ck_assert_int_eq(clFinish(device->queue), CL_SUCCESS);
+  (void)signal(SIGSEGV, old);
+  test_outcome outcome =
+      status == RLO_OK ? TEST_RAN : judge_call("enqueueing at an edge: ", v);
+  const uint8_t *dst = edges[2].mapping + edges[2].page_bytes + edges[2].begin;
+  if (outcome == TEST_RAN && memcmp(dst,
+                                    arenas[2]->expected + arenas[2]->begin,
+                                    (size_t)arenas[2]->tensor_bytes) != 0) {
+    v->what = "the destination is wrong at the edge of pages";
+    v->details[0] = '\0';
+    outcome = TEST_FAILED;
+  }
+  for (int32_t n = 0; n < 3; ++n) {
+    edge_deinit(&edges[n]);
+  }
+  return outcome;
+}
+
+/** A plan that has just been right in arenas. */
+static test_outcome run_at_edges(const test_device *device,
+                                 rlo_plan *plan,
+                                 const arena *arenas[3],
+                                 verdict *v) {
+  if (TEST_IS_SANITIZED || !test_device_is_pocl(device)) {
+    return TEST_RAN;
+  }
+  test_outcome outcome = run_at_edge(device, plan, arenas, false, v);
+  return outcome == TEST_RAN ? run_at_edge(device, plan, arenas, true, v)
+                             : outcome;
 }
 
 /* -------------------------------------------------------------------- budget
@@ -424,6 +566,12 @@ test_outcome test_device_run_problem(const test_device *device,
   static verdict v;
   test_outcome outcome = run_and_compare(
       device, problem, plan, c->family != NULL, &src, &indices, &dst, &v);
+  if (outcome == TEST_RAN) {
+    at_edge.c = c;
+    at_edge.words = words;
+    outcome =
+        run_at_edges(device, plan, (const arena *[]){&src, &indices, &dst}, &v);
+  }
   if (outcome == TEST_FAILED) {
     complain(c, words, v.what, v.details);
   } else if (out_info != NULL) {

@@ -10,7 +10,8 @@
 /**
  * One relayout on a device, held against the host's, byte by byte: source,
  * destination and indices lie in arenas with guard bands on both sides, the
- * whole of each arena is compared.
+ * whole of each arena is compared. On PoCL it then runs at the beginning and at
+ * the end of pages, with a page that nobody may touch beside them.
  */
 
 enum {
