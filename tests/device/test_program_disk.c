@@ -24,7 +24,7 @@
 #include "support/suite.h"
 #include "support/temp_file.h"
 
-enum { RACERS = 8, MOST_BYTES = 4 * 80 * 48 };
+enum { RACERS = 8, ALL_RACES = 100, MOST_BYTES = 4 * 80 * 48 };
 
 static char home[64];
 static char cache_dir[96];
@@ -40,7 +40,7 @@ static void remove_home(void) {
 }
 
 RLO_FIXTURE(make_home, remove_home);
-RLO_TIMEOUT(300);
+RLO_TIMEOUT(1200);
 
 static rlo_context *open_context(const char *dir) {
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
@@ -404,14 +404,15 @@ static int race(const char *dir) {
   return is_right ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-RLO_TEST(test_program_disk__stands_processes_that_race) {
+/** Processes that begin with one empty folder, at the same time. */
+static void race_in(const char *dir) {
   pid_t racers[RACERS];
   fflush(NULL);
   for (int32_t i = 0; i < RACERS; ++i) {
     racers[i] = fork();
     ck_assert_int_ge(racers[i], 0);
     if (racers[i] == 0) {
-      execl("/proc/self/exe", "racer", "race", cache_dir, (char *)NULL);
+      execl("/proc/self/exe", "racer", "race", dir, (char *)NULL);
       _exit(127);
     }
   }
@@ -420,15 +421,24 @@ RLO_TEST(test_program_disk__stands_processes_that_race) {
     ck_assert_int_eq(waitpid(racers[i], &status, 0), racers[i]);
     ck_assert_int_eq(status, 0);
   }
-  entry_list list = list_entries();
-  ck_assert_uint_ge(list.count, 1);
-  for (size_t i = 0; i < list.count; ++i) {
-    ck_assert(rlo__disk_cache_is_entry_name(list.files[i].name));
+}
+
+RLO_TEST(test_program_disk__stands_processes_that_race) {
+  const int32_t rounds = test_case_count(ALL_RACES, 1, 1);
+  for (int32_t round = 0; round < rounds; ++round) {
+    snprintf(cache_dir, sizeof cache_dir, "%s/cache-%d", home, (int)round);
+    race_in(cache_dir);
+    entry_list list = list_entries();
+    ck_assert_uint_ge(list.count, 1);
+    for (size_t i = 0; i < list.count; ++i) {
+      ck_assert(rlo__disk_cache_is_entry_name(list.files[i].name));
+    }
+    entry_list_deinit(&list);
+    rlo_context_stats stats = run_once(copy_text);
+    ck_assert_int_eq(stats.programs_built, 0);
+    ck_assert_int_eq(stats.disk_rejects, 0);
   }
-  entry_list_deinit(&list);
-  rlo_context_stats stats = run_once(copy_text);
-  ck_assert_int_eq(stats.programs_built, 0);
-  ck_assert_int_eq(stats.disk_rejects, 0);
+  printf("%d rounds of %d processes\n", (int)rounds, (int)RACERS);
 }
 
 int main(int argc, char **argv) {
