@@ -32,6 +32,7 @@ from model_dtypes import ModelError, constant, storage_bits, value_bits
 COMBINE = "*"
 MAX_RANK = 32
 MAX_TILES = 8
+MAX_ELEMENT_BITS = 128
 
 # ---------------------------------------------------------------------- shapes
 
@@ -125,11 +126,11 @@ def parse(text):
     if reader.peek() == "{":
         reader.take()
         m2m = []
-        while re.fullmatch(r"-?[0-9]+", reader.peek()):
+        if re.fullmatch(r"-?[0-9]+", reader.peek()):
             m2m.append(reader.integer())
-            if reader.peek() != ",":
-                break
-            reader.take()
+            while reader.peek() == ",":
+                reader.take()
+                m2m.append(reader.integer())
         m2m = tuple(m2m)
         if reader.peek() == ":":
             reader.take()
@@ -185,10 +186,18 @@ def _validate(shape):
     rank = len(shape.dims)
     if rank > MAX_RANK or any(d < 0 for d in shape.dims):
         raise ModelError("dimensions %r" % (shape.dims,))
+    if not value_bits(shape.dtype) <= shape.element_bits <= MAX_ELEMENT_BITS:
+        raise ModelError("elements of %d bits" % shape.element_bits)
     if shape.strides is not None:
         if shape.m2m or len(shape.strides) != rank:
             raise ModelError("strides %r" % (shape.strides,))
-        if math.prod(shape.dims) and min(_strided_slots(shape)) < 0:
+        if shape.tiles or shape.pad or shape.fill or shape.tail != 1:
+            raise ModelError("strides beside properties of dense layouts")
+        # The arrays of a spoiled text are too large to build.
+        least = shape.offset + sum(
+            min(0, stride * (size - 1))
+            for stride, size in zip(shape.strides, shape.dims))
+        if math.prod(shape.dims) and least < 0:
             raise ModelError("strides reach below slot 0")
         return
     if sorted(shape.m2m) != list(range(rank)):
@@ -198,7 +207,7 @@ def _validate(shape):
             raise ModelError("pad %r" % (shape.pad,))
         if any(p < d for p, d in zip(shape.pad, shape.dims)):
             raise ModelError("pad %r below %r" % (shape.pad, shape.dims))
-    if len(shape.tiles) > MAX_TILES or shape.tail < 1 or shape.element_bits < 1:
+    if len(shape.tiles) > MAX_TILES or shape.tail < 1:
         raise ModelError("layout of %r" % (shape,))
     for tile in shape.tiles:
         if not tile or tile[-1] == COMBINE:
