@@ -7,10 +7,13 @@
 
 #include "counting_kernel.h"
 #include "derivable.h"
+#include "fake_backend.h"
 #include "relayout/gradient.h"
 #include "relayout/kernel.h"
+#include "relayout/tensor.h"
 #include "support/expect.h"
 #include "support/report.h"
+#include "support/shape_of.h"
 #include "support/suite.h"
 
 /* Two kernels of one name, which replace each other, and what they count. */
@@ -200,6 +203,58 @@ RLO_TEST(test_engine_reports__an_older_gradient_config_is_registered) {
       RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "begin with RLO_GRADIENT_CONFIG_INIT"));
+  end();
+}
+
+/* The methods of fake_create, by another header. */
+static rlo_backend_methods methods;
+static fake backend;
+
+static rlo_status fail_clear(void *self, void *memory, int64_t bytes) {
+  (void)self;
+  (void)memory;
+  (void)bytes;
+  return RLO_INTERNAL;
+}
+
+static rlo_status create_other(rlo_engine *of,
+                               void *payload,
+                               const rlo_backend_methods **out_methods,
+                               void **out_self) {
+  size_t bytes = *(const size_t *)payload;
+  rlo_status status = fake_create(of, &backend, out_methods, out_self);
+  methods = **out_methods;
+  methods.struct_size = bytes;
+  methods.clear = fail_clear;
+  *out_methods = &methods;
+  return status;
+}
+
+/* What an older backend lacks is not called. */
+RLO_TEST(test_engine_reports__an_older_backend_is_created) {
+  static const size_t older = offsetof(rlo_backend_methods, clear);
+  static const size_t newer = sizeof(rlo_backend_methods) + 8;
+  static const size_t none = offsetof(rlo_backend_methods, read);
+  rlo_shape shape = test_shape_of("f32[3]");
+  rlo_tensor *tensor = NULL;
+  begin();
+  expect_ok(rlo_backend_register(
+      engine, "older", create_other, (void *)(uintptr_t)&older, 0));
+  expect_ok(rlo_backend_set(engine, "older"));
+  float y[3] = {1, 1, 1};
+  expect_ok(rlo_tensor_create(engine, &shape, NULL, &tensor));
+  expect_ok(rlo_tensor_read(tensor, y, sizeof y));
+  ck_assert(y[0] == 0 && y[1] == 0 && y[2] == 0);
+  rlo_tensor_release(tensor);
+  const size_t *const others[] = {&newer, &none};
+  const char *const names[] = {"newer", "none"};
+  for (int k = 0; k < 2; ++k) {
+    expect_ok(rlo_backend_register(
+        engine, names[k], create_other, (void *)(uintptr_t)others[k], 0));
+    ck_assert_int_eq(rlo_backend_set(engine, names[k]), RLO_INVALID_ARGUMENT);
+  }
+  /* Nobody knows whether `none` has one. */
+  ck_assert_int_eq(backend.destroyed, 1);
   end();
 }
 
