@@ -60,7 +60,8 @@ static rlo_status cropped_gradient(rlo_gradient_call *call, void *payload) {
       call->dys[0], low, call->input_shapes[0]->dims, &call->dxs[0]);
 }
 
-/** @param out_old  to be registered again. */
+/** @param out_old  begun with RLO_GRADIENT_CONFIG_INIT; to be registered
+ *                 again. */
 static rlo_status override_mirror_pad(rlo_engine *engine,
                                       rlo_gradient_config *out_old) {
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
@@ -208,7 +209,7 @@ static int show_all(rlo_engine *engine) {
   const float ones[] = {1, 1, 1};
   const float halves[] = {0.5f, 1.5f, -2.5f};
   const float tens[] = {10, 20, 30, 40, 50, 60};
-  rlo_gradient_config old;
+  rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
   return register_product_gradient(engine) == RLO_OK &&
          show(engine, "cube", cube, x, ones, 3, (float[]){3, 12, 27}) &&
          show(engine,

@@ -78,7 +78,8 @@ rlo_gradient_input(const rlo_gradient_call *call,
                    int32_t n,
                    int32_t *out_place);
 
-/** A gradient. Initialize with RLO_GRADIENT_CONFIG_INIT. */
+/** A gradient. Begin with RLO_GRADIENT_CONFIG_INIT, also where the library
+ *  writes it: a struct_size that it does not know is RLO_INVALID_ARGUMENT. */
 typedef struct rlo_gradient_config {
   /** sizeof(rlo_gradient_config). */
   size_t struct_size;
@@ -113,8 +114,9 @@ enum {
  * Registers a gradient. Its kernel may be registered later. A tape uses the
  * gradient that is registered when it records the kernel.
  * @param flags    RLO_GRADIENT_REPLACE or 0.
- * @param out_old  the config that was replaced, its name borrowed from the
- *                 engine; kernel_name NULL if there was none. May be NULL.
+ * @param out_old  the config that was replaced, its names borrowed from the
+ *                 engine; RLO_GRADIENT_CONFIG_INIT if there was none. May be
+ *                 NULL. On failure it is untouched.
  * @return RLO_OK; RLO_ALREADY_EXISTS without RLO_GRADIENT_REPLACE;
  *         RLO_INVALID_ARGUMENT for an invalid config, or from within a setup
  *         or dispose; RLO_OUT_OF_MEMORY. A failure leaves the registry
@@ -131,9 +133,9 @@ rlo_gradient_register(rlo_engine *engine,
 RLO_API RLO_NODISCARD rlo_status
 rlo_gradient_unregister(rlo_engine *engine, const char *kernel_name);
 
-/** Finds a gradient. @return RLO_OK, with the registered config, its name
+/** Finds a gradient. @return RLO_OK, with the registered config, its names
  *  borrowed from the engine; RLO_NOT_FOUND, naming the kernel;
- *  RLO_INVALID_ARGUMENT for a NULL. */
+ *  RLO_INVALID_ARGUMENT. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_gradient_find(rlo_engine *engine,
                   const char *kernel_name,
@@ -141,15 +143,19 @@ rlo_gradient_find(rlo_engine *engine,
 
 /**
  * Lists the gradients, sorted by the names of their kernels.
- * @param out_configs  room for `capacity`, their names borrowed from the
- *                     engine; may be NULL if that is 0; gradients beyond it are
- *                     not written.
- * @param out_count    the number of gradients.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL; RLO_OUT_OF_MEMORY.
+ * @param out_configs   room for `capacity`, their names borrowed from the
+ *                      engine; may be NULL if that is 0; gradients beyond it
+ *                      are not written.
+ * @param config_bytes  sizeof(rlo_gradient_config), by the caller's header: a
+ *                      config of an older one receives what it has room for.
+ * @param out_count     the number of gradients.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, a negative capacity or a
+ *         config_bytes that this library does not know; RLO_OUT_OF_MEMORY.
  */
 RLO_API RLO_NODISCARD rlo_status
 rlo_gradient_list(rlo_engine *engine,
                   rlo_gradient_config *out_configs,
+                  size_t config_bytes,
                   int32_t capacity,
                   int32_t *out_count);
 

@@ -79,7 +79,8 @@ typedef void (*rlo_kernel_dispose_fn)(rlo_engine *engine,
                                       void *backend_self,
                                       void *payload);
 
-/** An implementation. Initialize with RLO_KERNEL_CONFIG_INIT. */
+/** An implementation. Begin with RLO_KERNEL_CONFIG_INIT, also where the library
+ *  writes it: a struct_size that it does not know is RLO_INVALID_ARGUMENT. */
 typedef struct rlo_kernel_config {
   /** sizeof(rlo_kernel_config). */
   size_t struct_size;
@@ -131,7 +132,8 @@ enum {
  * Registers a kernel. Its backend may be registered later.
  * @param flags    RLO_KERNEL_REPLACE or 0.
  * @param out_old  the config that was replaced, its names borrowed from the
- *                 engine; kernel_name NULL if there was none. May be NULL.
+ *                 engine; RLO_KERNEL_CONFIG_INIT if there was none. May be
+ *                 NULL. On failure it is untouched.
  * @return RLO_OK; RLO_ALREADY_EXISTS without RLO_KERNEL_REPLACE;
  *         RLO_INVALID_ARGUMENT for an invalid config or flags, or from within a
  *         setup or dispose; RLO_OUT_OF_MEMORY; the statuses of `setup`. A
@@ -149,8 +151,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_unregister(
     rlo_engine *engine, const char *kernel_name, const char *backend_name);
 
 /** Finds a kernel. @return RLO_OK, with the registered config, its names
- *  borrowed from the engine; RLO_NOT_FOUND, naming the backends that have it.
- */
+ *  borrowed from the engine; RLO_NOT_FOUND, naming the backends that have it;
+ *  RLO_INVALID_ARGUMENT. */
 RLO_API RLO_NODISCARD rlo_status rlo_kernel_find(rlo_engine *engine,
                                                  const char *kernel_name,
                                                  const char *backend_name,
@@ -158,14 +160,18 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_find(rlo_engine *engine,
 
 /**
  * Lists the kernels of a backend, sorted by name.
- * @param out_configs  room for `capacity`; may be NULL if that is 0; kernels
- *                     beyond it are not written.
- * @param out_count    the number of kernels.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL.
+ * @param out_configs   room for `capacity`; may be NULL if that is 0; kernels
+ *                      beyond it are not written.
+ * @param config_bytes  sizeof(rlo_kernel_config), by the caller's header: a
+ *                      config of an older one receives what it has room for.
+ * @param out_count     the number of kernels.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, a negative capacity or a
+ *         config_bytes that this library does not know; RLO_OUT_OF_MEMORY.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_kernel_list(rlo_engine *engine,
                                                  const char *backend_name,
                                                  rlo_kernel_config *out_configs,
+                                                 size_t config_bytes,
                                                  int32_t capacity,
                                                  int32_t *out_count);
 

@@ -10,8 +10,11 @@ RLO_BEGIN_DECLS
 /** Longest .npy header that is read, in bytes. */
 #define RLO_NPY_MAX_HEADER_BYTES 65536
 
-/** The contents of the header of an .npy file. */
+/** The contents of the header of an .npy file. Begin with
+ *  RLO_NPY_HEADER_INIT. */
 typedef struct rlo_npy_header {
+  /** sizeof(rlo_npy_header). */
+  size_t struct_size;
   /** Row-major, or column-major where the file has fortran_order. */
   rlo_shape shape;
   /** Where the data begin, from the start of the file. */
@@ -24,6 +27,9 @@ typedef struct rlo_npy_header {
    *  bfloat16, float8_e4m3fn and int4. shape.dtype is then u8 or u16. */
   bool is_type_unknown;
 } rlo_npy_header;
+
+#define RLO_NPY_HEADER_INIT \
+  { .struct_size = sizeof(rlo_npy_header) }
 
 /**
  * Parse the first bytes of an .npy file, versions 1 to 3.
@@ -38,8 +44,9 @@ typedef struct rlo_npy_header {
  *         header gives, neither less nor more; RLO_UNSUPPORTED for object,
  *         string, structured and extended types and beyond RLO_MAX_RANK or
  *         RLO_NPY_MAX_HEADER_BYTES; RLO_OVERFLOW for a size beyond int64;
- *         RLO_INVALID_ARGUMENT if file_bytes is below size_bytes. On failure
- *         *out_header is untouched.
+ *         RLO_INVALID_ARGUMENT if file_bytes is below size_bytes, or for a
+ *         struct_size that this library does not know. On failure *out_header
+ *         is untouched.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_npy_parse(const void *bytes,
                                                size_t size_bytes,
@@ -61,8 +68,11 @@ RLO_API RLO_NODISCARD rlo_status rlo_npy_format(const rlo_shape *shape,
                                                 size_t capacity,
                                                 size_t *out_bytes);
 
-/** The view that NumPy's description of an array in memory gives. */
+/** The view that NumPy's description of an array in memory gives. Begin with
+ *  RLO_NUMPY_VIEW_INIT. */
 typedef struct rlo_numpy_view {
+  /** sizeof(rlo_numpy_view). */
+  size_t struct_size;
   rlo_shape shape;
   /** Where slot 0 of the shape lies from the element 0,...,0 (the address that
    *  NumPy gives): 0, or below it where strides are negative. */
@@ -70,6 +80,9 @@ typedef struct rlo_numpy_view {
   /** As in rlo_npy_header. */
   bool is_byte_swapped;
 } rlo_numpy_view;
+
+#define RLO_NUMPY_VIEW_INIT \
+  { .struct_size = sizeof(rlo_numpy_view) }
 
 /**
  * Describes an array by NumPy's attributes: `a.dtype.str`, `a.shape` and
@@ -84,9 +97,10 @@ typedef struct rlo_numpy_view {
  *                       RLO_AVAILABLE_UNKNOWN and RLO_AVAILABLE_ALL as there.
  * @return RLO_OK; RLO_PARSE for what is no type; RLO_UNSUPPORTED for a type we
  *         do not have, beyond RLO_MAX_RANK, or for a stride that is no whole
- *         number of elements; RLO_INVALID_ARGUMENT for a NULL type or a
- *         negative dimension; RLO_OVERFLOW; RLO_OUT_OF_RANGE if an element
- *         lies beyond available_bytes. On failure *out_view is untouched.
+ *         number of elements; RLO_INVALID_ARGUMENT for a NULL type, a
+ *         negative dimension or a struct_size that this library does not know;
+ *         RLO_OVERFLOW; RLO_OUT_OF_RANGE if an element lies beyond
+ *         available_bytes. On failure *out_view is untouched.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status

@@ -57,13 +57,19 @@ typedef struct rlo_pjrt_layout {
   rlo_pjrt_layout_type type;
 } rlo_pjrt_layout;
 
-/** The description of an array by a PJRT layout. */
+/** The description of an array by a PJRT layout. Begin with
+ *  RLO_PJRT_VIEW_INIT. */
 typedef struct rlo_pjrt_view {
+  /** sizeof(rlo_pjrt_view). */
+  size_t struct_size;
   rlo_shape shape;
   /** Where slot 0 of the shape lies from the data: 0, or below it where
    *  strides are negative. */
   int64_t offset_bytes;
 } rlo_pjrt_view;
+
+#define RLO_PJRT_VIEW_INIT \
+  { .struct_size = sizeof(rlo_pjrt_view) }
 
 /**
  * Read a PJRT layout for an array of this type and these dimensions.
@@ -74,7 +80,8 @@ typedef struct rlo_pjrt_view {
  * @param dims             `rank` sizes, borrowed; NULL only for rank 0.
  * @param layout           borrowed for the call; NULL: row-major.
  * @param available_bytes  for strides, as rlo_shape_from_numpy.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a struct_size that is too small, an
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a struct_size of the layout that is
+ *         too small, one of the view that this library does not know, an
  *         unknown type, NULL where there must be something, or as many numbers
  *         as do not go with the rank; what rlo_layout_add_tile,
  *         rlo_layout_from_strides and rlo_shape_validate say; RLO_UNSUPPORTED
@@ -91,8 +98,12 @@ rlo_shape_from_pjrt(rlo_dtype dtype,
                     rlo_pjrt_view *out_view);
 
 /** A PJRT layout and the numbers it points to: of use where it was written
- *  only, as a copy would point into the original. */
+ *  only, as a copy would point into the original. Begin with
+ *  RLO_PJRT_EXPORT_INIT. */
 typedef struct rlo_pjrt_export {
+  /** sizeof(rlo_pjrt_export). At least up to tile_dim_sizes: the layout points
+   *  to what is in the struct. */
+  size_t struct_size;
   rlo_pjrt_layout layout;
   /** Where the data begin (the element 0,...,0 for strides, else slot 0), in
    *  bytes from slot 0. */
@@ -104,6 +115,9 @@ typedef struct rlo_pjrt_export {
   size_t tile_dim_sizes[RLO_MAX_TILES + 1];
 } rlo_pjrt_export;
 
+#define RLO_PJRT_EXPORT_INIT \
+  { .struct_size = sizeof(rlo_pjrt_export) }
+
 /**
  * Write the layout of a shape as PJRT has it.
  *
@@ -111,11 +125,11 @@ typedef struct rlo_pjrt_export {
  * has no such form. As strides, a layout needs rlo_shape_to_strides.
  * @param type        RLO_PJRT_LAYOUT_TILED or RLO_PJRT_LAYOUT_STRIDES.
  * @param out_export  written in place, with pointers into itself.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for another type; RLO_UNSUPPORTED for
- *         what PJRT cannot say: a fill that is known, a tail alignment,
- *         splits, an element size, a memory space or a metadata prefix of its
- *         own, and the form not at hand;
- *         RLO_OVERFLOW for a byte stride beyond 64 bits; or what
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for another type or a struct_size that
+ *         is too small or not known to this library; RLO_UNSUPPORTED for what
+ * PJRT cannot say: a fill that is known, a tail alignment, splits, an element
+ * size, a memory space or a metadata prefix of its own, and the form not at
+ * hand; RLO_OVERFLOW for a byte stride beyond 64 bits; or what
  *         rlo_shape_validate returns. On failure *out_export is untouched.
  * Threads: safe (pure).
  */

@@ -3,6 +3,7 @@
 #define RLO_BASE_OPTIONS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -82,6 +83,48 @@ static inline rlo_status rlo__report_write(const char *name,
   memcpy(out, report, size);
   memcpy(out, &size, sizeof size);
   return RLO_OK;
+}
+
+/**
+ * Checks the size of the elements of a list, by the caller's header.
+ * @param type   "rlo_device_entry".
+ * @param bytes  of an element of the caller's.
+ * @param least  of an element in the first header that had them.
+ * @param known  of an element of this version's header.
+ * @return RLO_INVALID_ARGUMENT for a negative capacity; and for any other than
+ *         0 if `bytes` is not between `least` and `known`.
+ */
+static inline rlo_status rlo__report_list_check(const char *type,
+                                                int32_t capacity,
+                                                size_t bytes,
+                                                size_t least,
+                                                size_t known) {
+  if (capacity < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "room for %d entries", (int)capacity);
+  }
+  if (capacity > 0 && (bytes < least || bytes > known)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "entries of %zu bytes; this library knows %s of up to %zu",
+                    bytes,
+                    type,
+                    known);
+  }
+  return RLO_OK;
+}
+
+/** Writes what there is room for of a list of `count` elements of `known`
+ *  bytes, the first `bytes` of each. */
+static inline void rlo__report_list_write(const void *list,
+                                          int32_t count,
+                                          size_t known,
+                                          void *out,
+                                          size_t bytes,
+                                          int32_t capacity) {
+  for (int32_t i = 0; i < count && i < capacity; ++i) {
+    memcpy((char *)out + (size_t)i * bytes,
+           (const char *)list + (size_t)i * known,
+           bytes);
+  }
 }
 
 /**

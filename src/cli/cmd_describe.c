@@ -142,7 +142,7 @@ static int describe_numpy(const numpy_array *array, description *out) {
                      array->strides.count,
                      array->dims.count);
   }
-  rlo_numpy_view view;
+  rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
   if (rlo_shape_from_numpy(array->type,
                            array->dims.values,
                            array->has_strides ? array->strides.values : NULL,

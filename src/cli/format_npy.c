@@ -74,7 +74,7 @@ static bool stands_for(rlo_dtype in_file,
                        rlo_dtype expected,
                        rlo_dtype wanted) {
   rlo_shape scalar;
-  rlo_npy_header header;
+  rlo_npy_header header = RLO_NPY_HEADER_INIT;
   char text[RLO__MAX_HEADER_BYTES];
   size_t bytes = 0;
   /* NumPy has the types that come back as they were written. */
@@ -184,7 +184,7 @@ static int read_header(const rlo__input_file *file,
                        const rlo__file_hints *hints,
                        rlo__file_contents *out_contents) {
   const rlo_shape *from = hints->from;
-  rlo_npy_header header = {0};
+  rlo_npy_header header = RLO_NPY_HEADER_INIT;
   int code = parse_header(file, &header);
   if (code != RLO__EXIT_OK) {
     return code;

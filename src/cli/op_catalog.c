@@ -319,9 +319,12 @@ static int list_kernels(rlo_engine *engine,
     return rlo__fail("cannot get memory for %d kernels", (int)MAX_KERNELS);
   }
   int32_t num_kernels = 0;
-  if (rlo_kernel_list(
-          engine, RLO_BACKEND_NAME_HOST, kernels, MAX_KERNELS, &num_kernels) !=
-      RLO_OK) {
+  if (rlo_kernel_list(engine,
+                      RLO_BACKEND_NAME_HOST,
+                      kernels,
+                      sizeof(*kernels),
+                      MAX_KERNELS,
+                      &num_kernels) != RLO_OK) {
     free(kernels);
     return rlo__fail_last();
   }
@@ -395,7 +398,7 @@ static void print_inputs(const rlo_kernel_config *kernel) {
 }
 
 static bool has_gradient(rlo_engine *engine, const rlo_kernel_config *kernel) {
-  rlo_gradient_config config;
+  rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
   return rlo_gradient_find(engine, kernel->kernel_name, &config) == RLO_OK;
 }
 

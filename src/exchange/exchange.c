@@ -19,9 +19,13 @@ enum { SLOT_ALIGN = 64 };
 
 static rlo_status read_link(const rlo_exchange_link *given,
                             rlo_exchange_link *out_link) {
-  RLO_TRY(rlo__options_check(
-      "exchange link", "RLO_EXCHANGE_LINK_INIT", given, sizeof *given));
-  const rlo_exchange_link *link = given;
+  *out_link = (rlo_exchange_link)RLO_EXCHANGE_LINK_INIT;
+  RLO_TRY(rlo__options_read("exchange link",
+                            "RLO_EXCHANGE_LINK_INIT",
+                            given,
+                            out_link,
+                            sizeof *out_link));
+  const rlo_exchange_link *link = out_link;
   RLO_REQUIRE(link->rank_of, link->start_send, link->start_receive, link->test);
   if (link->rank < 0 || link->rank >= link->num_ranks) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -35,7 +39,6 @@ static rlo_status read_link(const rlo_exchange_link *given,
         RLO_INVALID_ARGUMENT,
         "the link has some of 'share', 'open' and 'close', not all");
   }
-  *out_link = *link;
   return RLO_OK;
 }
 

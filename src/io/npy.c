@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "desc/layout.h"
@@ -222,8 +223,7 @@ rlo_status rlo_shape_from_numpy(const char *type,
                                 rlo_numpy_view *out_view) {
   RLO_REQUIRE(type, out_view);
   RLO_REQUIRE_LIST(dims, rank);
-  rlo_numpy_view view;
-  memset(&view, 0, sizeof view);
+  rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
   rlo_dtype dtype = RLO_DTYPE_INVALID;
   RLO_TRY(
       rlo__npy_type_parse(type, strlen(type), &dtype, &view.is_byte_swapped));
@@ -249,6 +249,6 @@ rlo_status rlo_shape_from_numpy(const char *type,
                     "bits in bytes",
                     (long long)lowest_elems);
   }
-  *out_view = view;
-  return RLO_OK;
+  return rlo__report_write(
+      "NumPy view", "RLO_NUMPY_VIEW_INIT", &view, out_view, sizeof view);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "io/npy_type.h"
 
@@ -385,8 +386,7 @@ rlo_status rlo_npy_parse(const void *bytes,
   description d;
   memset(&d, 0, sizeof d);
   RLO_TRY(read_dictionary(&r, &d));
-  rlo_npy_header header;
-  memset(&header, 0, sizeof header);
+  rlo_npy_header header = RLO_NPY_HEADER_INIT;
   rlo_layout layout = d.is_fortran ? rlo_layout_column_major(d.rank)
                                    : rlo_layout_row_major(d.rank);
   RLO_TRY(rlo_shape_make_with_layout(
@@ -395,6 +395,6 @@ rlo_status rlo_npy_parse(const void *bytes,
   header.is_byte_swapped = d.is_byte_swapped;
   header.is_type_unknown = d.is_type_unknown;
   RLO_TRY(check_file_size(&header, file_bytes));
-  *out_header = header;
-  return RLO_OK;
+  return rlo__report_write(
+      ".npy header", "RLO_NPY_HEADER_INIT", &header, out_header, sizeof header);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "desc/strides.h"
 
@@ -115,6 +116,12 @@ static rlo_status read_strides(const rlo_pjrt_strides *strides,
       out_lowest_elems);
 }
 
+static rlo_status write_view(const rlo_pjrt_view *view,
+                             rlo_pjrt_view *out_view) {
+  return rlo__report_write(
+      "PJRT view", "RLO_PJRT_VIEW_INIT", view, out_view, sizeof *view);
+}
+
 rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
                                const int64_t *dims,
                                int32_t rank,
@@ -123,13 +130,11 @@ rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
                                rlo_pjrt_view *out_view) {
   RLO_REQUIRE(out_view);
   RLO_REQUIRE_LIST(dims, rank);
-  rlo_pjrt_view view;
-  memset(&view, 0, sizeof view);
+  rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
   /* With it, type and dimensions have been checked. */
   RLO_TRY(rlo_shape_make(dtype, dims, rank, &view.shape));
   if (layout == NULL) {
-    *out_view = view;
-    return RLO_OK;
+    return write_view(&view, out_view);
   }
   RLO_TRY(check_struct_size("PJRT_Buffer_MemoryLayout",
                             layout->struct_size,
@@ -158,8 +163,7 @@ rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
   RLO_TRY(rlo_shape_make_with_layout(dtype, dims, rank, &ours, &view.shape));
   /* It fits: the shape has as many bytes. */
   view.offset_bytes = lowest_elems * element_bytes;
-  *out_view = view;
-  return RLO_OK;
+  return write_view(&view, out_view);
 }
 
 /* PJRT's layouts say nothing of all these. */
@@ -258,8 +262,10 @@ rlo_status rlo_shape_to_pjrt(const rlo_shape *shape,
   RLO_REQUIRE(shape, out_export);
   RLO_TRY(rlo_shape_validate(shape));
   RLO_TRY(check_expressible(shape));
-  rlo_pjrt_export out;
-  memset(&out, 0, sizeof out);
+  RLO_TRY(check_struct_size("PJRT export",
+                            out_export->struct_size,
+                            SIZE_UP_TO(rlo_pjrt_export, tile_dim_sizes)));
+  rlo_pjrt_export out = RLO_PJRT_EXPORT_INIT;
   out.layout.struct_size = sizeof out.layout;
   out.layout.type = type;
   switch (type) {
@@ -273,7 +279,8 @@ rlo_status rlo_shape_to_pjrt(const rlo_shape *shape,
       return RLO_FAIL(
           RLO_INVALID_ARGUMENT, "%d is no type of a PJRT layout", (int)type);
   }
-  *out_export = out;
+  RLO_TRY(rlo__report_write(
+      "PJRT export", "RLO_PJRT_EXPORT_INIT", &out, out_export, sizeof out));
   /* Only now is it known where the numbers stay. */
   if (type == RLO_PJRT_LAYOUT_TILED) {
     rlo_pjrt_tiled *tiled = &out_export->layout.form.tiled;

@@ -408,10 +408,10 @@ rlo_status rlo_chain_combine(const rlo_chain *chain,
   *out_list = NULL;
   RLO_REQUIRE(chain);
   dst = dst == NULL ? &chain->shape : dst;
-  options = options == NULL ? &plain : options;
-  RLO_TRY(rlo__ops_check_options(options));
+  rlo_combine_options known;
+  RLO_TRY(rlo__ops_read_options(options, &known));
   RLO_TRY(rlo_shape_validate(dst));
   RLO_TRY(check_dimensions(chain, dst));
-  RLO_TRY(check_fills(chain, dst, options));
-  return lower_chain(chain, dst, options, out_list);
+  RLO_TRY(check_fills(chain, dst, &known));
+  return lower_chain(chain, dst, &known, out_list);
 }

@@ -14,11 +14,16 @@ bool rlo__ops_is_plain(const rlo_combine_options *options) {
          rlo__factor_equal(options->beta, 0.0);
 }
 
-rlo_status rlo__ops_check_options(const rlo_combine_options *options) {
-  RLO_TRY(rlo__options_check(
-      "combine options", "RLO_COMBINE_OPTIONS_INIT", options, sizeof *options));
-  RLO_TRY(rlo__factor_check("alpha", options->alpha));
-  return rlo__factor_check("beta", options->beta);
+rlo_status rlo__ops_read_options(const rlo_combine_options *options,
+                                 rlo_combine_options *out_options) {
+  *out_options = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
+  RLO_TRY(rlo__options_read("combine options",
+                            "RLO_COMBINE_OPTIONS_INIT",
+                            options,
+                            out_options,
+                            sizeof *out_options));
+  RLO_TRY(rlo__factor_check("alpha", out_options->alpha));
+  return rlo__factor_check("beta", out_options->beta);
 }
 
 rlo_status rlo__ops_combine(const rlo_shape *src,

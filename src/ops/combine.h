@@ -4,10 +4,11 @@
 
 #include "relayout/ops.h"
 
-/** RLO_OK for options of the right size with finite factors, else
- *  RLO_INVALID_ARGUMENT. */
-RLO_NODISCARD rlo_status
-rlo__ops_check_options(const rlo_combine_options *options);
+/** Reads options, which may be those of an older header; NULL: y = x.
+ *  @return RLO_OK, or RLO_INVALID_ARGUMENT for a struct_size that is unknown or
+ *          factors that are not finite. */
+RLO_NODISCARD rlo_status rlo__ops_read_options(
+    const rlo_combine_options *options, rlo_combine_options *out_options);
 
 /** Whether options leave the result as it is: alpha 1, beta 0. */
 bool rlo__ops_is_plain(const rlo_combine_options *options);
@@ -18,7 +19,7 @@ bool rlo__ops_is_plain(const rlo_combine_options *options);
  * keep the bits of their values, with zeros above.
  *
  * @param src      the operand, whose units the source's positions count.
- * @param options  as rlo__ops_check_options wants them.
+ * @param options  from rlo__ops_read_options.
  * @param has_sum  some axes of the problem are summed.
  * @return RLO_OK; RLO_INVALID_ARGUMENT or RLO_UNSUPPORTED for options or types
  *         that do not go together.

@@ -109,9 +109,9 @@ rlo_status rlo_relayout_combine(const rlo_shape *src,
                                 const rlo_combine_options *options,
                                 rlo_problem *out_problem) {
   RLO_REQUIRE(src, dst, out_problem);
-  options = options == NULL ? &plain : options;
-  RLO_TRY(rlo__ops_check_options(options));
+  rlo_combine_options known;
+  RLO_TRY(rlo__ops_read_options(options, &known));
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_shape_validate(dst));
-  return lower_checked(src, dst, permutation, options, out_problem);
+  return lower_checked(src, dst, permutation, &known, out_problem);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "runtime/cl_error.h"
@@ -236,27 +237,16 @@ rlo_status rlo_device_list(rlo_device_entry *out_entries,
                            int32_t *out_count) {
   RLO_REQUIRE(out_count);
   RLO_REQUIRE_LIST(out_entries, capacity);
-  if (capacity < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "room for %d entries", (int)capacity);
-  }
-  if (capacity > 0 &&
-      (entry_bytes < offsetof(rlo_device_entry, platform_name) ||
-       entry_bytes > sizeof *out_entries)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "entries of %zu bytes; this library knows rlo_device_entry "
-                    "of up to %zu",
-                    entry_bytes,
-                    sizeof *out_entries);
-  }
+  RLO_TRY(rlo__report_list_check("rlo_device_entry",
+                                 capacity,
+                                 entry_bytes,
+                                 offsetof(rlo_device_entry, platform_name),
+                                 sizeof *out_entries));
   rlo_device_entry *entries = NULL;
   int32_t count = 0;
   RLO_TRY(rlo__device_list(&entries, &count));
-  int32_t copied = count < capacity ? count : capacity;
-  for (int32_t i = 0; i < copied; ++i) {
-    memcpy((char *)out_entries + (size_t)i * entry_bytes,
-           &entries[i],
-           entry_bytes);
-  }
+  rlo__report_list_write(
+      entries, count, sizeof *entries, out_entries, entry_bytes, capacity);
   *out_count = count;
   rlo__free(entries);
   return RLO_OK;

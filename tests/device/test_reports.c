@@ -9,21 +9,11 @@
 #include "relayout/opencl.h"
 #include "support/device_arena.h"
 #include "support/expect.h"
+#include "support/report.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 
 RLO_TIMEOUT(60);
-
-enum { GUARD_BYTES = 32, GUARD = 0x5a };
-
-/* Calls a function with a struct of an older header, of this one's and of a
- * newer one's. */
-typedef struct report {
-  const char *name;
-  /* Of this version's struct, and up to one of its fields. */
-  size_t bytes, older_bytes;
-  rlo_status (*write)(void *out);
-} report;
 
 static test_device device;
 static rlo_plan *plan;
@@ -49,7 +39,7 @@ static rlo_status write_cleared(void *out) {
   return rlo_cache_clear("/nonexistent", out);
 }
 
-static const report reports[] = {
+static const test_report reports[] = {
     {"plan info",
      sizeof(rlo_plan_info),
      offsetof(rlo_plan_info, index_bytes),
@@ -87,59 +77,9 @@ static void end(void) {
   test_device_close(&device);
 }
 
-static unsigned char *struct_of(size_t bytes) {
-  unsigned char *out = malloc(bytes + GUARD_BYTES);
-  ck_assert_ptr_nonnull(out);
-  memset(out, GUARD, bytes + GUARD_BYTES);
-  memcpy(out, &bytes, sizeof bytes);
-  return out;
-}
-
-static void expect_guard(const unsigned char *out, size_t from, size_t to) {
-  for (size_t k = from; k < to; ++k) {
-    ck_assert_msg(out[k] == GUARD, "byte %zu was written", k);
-  }
-}
-
-static void expect_written(const report *r, size_t bytes) {
-  unsigned char *out = struct_of(bytes);
-  expect_ok(r->write(out));
-  size_t kept;
-  memcpy(&kept, out, sizeof kept);
-  ck_assert_uint_eq(kept, bytes);
-  expect_guard(out, bytes, bytes + GUARD_BYTES);
-  free(out);
-}
-
-static void expect_refused(const report *r, size_t bytes) {
-  char message[200];
-  unsigned char *out = struct_of(r->bytes);
-  memcpy(out, &bytes, sizeof bytes);
-  (void)snprintf(message,
-                 sizeof message,
-                 "struct_size of the %s is %zu; this library knows %zu bytes: "
-                 "begin with ",
-                 r->name,
-                 bytes,
-                 r->bytes);
-  ck_assert_int_eq(r->write(out), RLO_INVALID_ARGUMENT);
-  ck_assert_msg(
-      strncmp(rlo_error_last()->message, message, strlen(message)) == 0,
-      "%s",
-      rlo_error_last()->message);
-  expect_guard(out, sizeof bytes, r->bytes + GUARD_BYTES);
-  free(out);
-}
-
 RLO_TABLE_TEST(test_reports__fit_the_header_of_the_caller, reports) {
-  const report *r = &reports[_i];
   begin();
-  expect_written(r, r->bytes);
-  expect_written(r, r->older_bytes);
-  expect_written(r, sizeof(size_t));
-  expect_refused(r, 0);
-  expect_refused(r, sizeof(size_t) - 1);
-  expect_refused(r, r->bytes + 8);
+  expect_report_fits(&reports[_i]);
   end();
 }
 
@@ -148,18 +88,17 @@ RLO_TEST(test_reports__lists_have_an_element_size) {
 
   const size_t older = offsetof(rlo_device_entry, type);
   rlo_device_entry *entries = calloc(ROOM, sizeof *entries);
-  unsigned char *narrow = malloc(ROOM * older + GUARD_BYTES);
+  unsigned char *narrow = test_guarded_make(ROOM * older);
   int32_t count;
-  ck_assert(entries != NULL && narrow != NULL);
+  ck_assert_ptr_nonnull(entries);
   expect_ok(rlo_device_list(entries, sizeof *entries, ROOM, &count));
-  memset(narrow, GUARD, ROOM * older + GUARD_BYTES);
   expect_ok(
       rlo_device_list((rlo_device_entry *)(void *)narrow, older, ROOM, &count));
   count = count < ROOM ? count : ROOM;
   for (int32_t k = 0; k < count; ++k) {
     ck_assert_mem_eq(narrow + (size_t)k * older, &entries[k], older);
   }
-  expect_guard(narrow, (size_t)count * older, ROOM * older + GUARD_BYTES);
+  expect_guard(narrow, (size_t)count * older, ROOM * older);
   char message[200];
   (void)snprintf(message,
                  sizeof message,

@@ -291,6 +291,14 @@ static const rlo_source_kernel scale_kernel = {
     .arguments = scale_arguments,
     .num_arguments = 5};
 
+/* Is not called. */
+static rlo_status no_range(const rlo_kernel_call *call,
+                           rlo_source_range *out_range) {
+  (void)call;
+  (void)out_range;
+  return RLO_INTERNAL;
+}
+
 RLO_TEST(test_engine__kernels_in_opencl_c) {
   static const char broken_source[] = "__kernel void broken(int x) { y; }\n";
   static const rlo_source_kernel broken = {.struct_size = sizeof broken,
@@ -322,6 +330,20 @@ RLO_TEST(test_engine__kernels_in_opencl_c) {
   int64_t built = stats.programs_built;
   expect_ok(rlo_run_kernel(engine, "Scale", &x, 1, &attributes, &y, 1, NULL));
   rlo_tensor_release(y);
+  /* One of an older header, which has no range. */
+  rlo_source_kernel older = scale_kernel;
+  older.struct_size = offsetof(rlo_source_kernel, range);
+  older.range = no_range;
+  config.kernel_name = "Older";
+  config.payload = &older;
+  expect_ok(rlo_kernel_register(engine, &config, 0, NULL));
+  expect_ok(rlo_run_kernel(engine, "Older", &x, 1, &attributes, &y, 1, NULL));
+  rlo_tensor_release(y);
+  older.struct_size = sizeof older + 8;
+  expect_refusal(
+      rlo_run_kernel(engine, "Older", &x, 1, &attributes, &y, 1, NULL),
+      RLO_INVALID_ARGUMENT,
+      "the payload of kernel 'Older' is no rlo_source_kernel");
   ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
   ck_assert_int_eq(stats.programs_built, built);
   before = launches();

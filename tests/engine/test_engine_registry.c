@@ -159,7 +159,7 @@ RLO_TEST(test_engine_registry__dispose_with_the_engine) {
 RLO_TEST(test_engine_registry__replacing_hands_back_the_old) {
   static counted_kernel first = {.factor = 2};
   static counted_kernel second = {.factor = 3};
-  rlo_kernel_config old;
+  rlo_kernel_config old = RLO_KERNEL_CONFIG_INIT;
   const rlo_kernel_config a = config_of("Scale", "host", &first);
   const rlo_kernel_config b = config_of("Scale", "host", &second);
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
@@ -185,7 +185,7 @@ RLO_TEST(test_engine_registry__replacing_hands_back_the_old) {
 /* A built-in kernel is a kernel like any other. */
 RLO_TEST(test_engine_registry__built_in_kernels_can_be_replaced) {
   static counted_kernel c = {.factor = 5};
-  rlo_kernel_config old;
+  rlo_kernel_config old = RLO_KERNEL_CONFIG_INIT;
   const rlo_kernel_config mine = config_of("Identity", "host", &c);
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   ck_assert_double_eq(run_first("Identity", x), 1.0);
@@ -220,7 +220,7 @@ RLO_TEST(test_engine_registry__a_failed_setup_changes_nothing) {
   ck_assert_int_eq(rlo_backend_set(engine, "mine"), RLO_UNSUPPORTED);
   /* For an instance that is there. */
   const rlo_kernel_config c = config_of("C", "host", &bad);
-  rlo_kernel_config found;
+  rlo_kernel_config found = RLO_KERNEL_CONFIG_INIT;
   ck_assert_int_eq(rlo_kernel_register(engine, &c, 0, NULL), RLO_UNSUPPORTED);
   ck_assert_int_eq(rlo_kernel_find(engine, "C", "host", &found), RLO_NOT_FOUND);
 }
@@ -229,7 +229,8 @@ RLO_TEST(test_engine_registry__list_and_copy) {
   rlo_kernel_config configs[64];
   int32_t count = 0;
   int32_t copied = 0;
-  expect_ok(rlo_kernel_list(engine, "host", configs, 64, &count));
+  expect_ok(
+      rlo_kernel_list(engine, "host", configs, sizeof configs[0], 64, &count));
   ck_assert_int_ge(count, 22);
   for (int32_t k = 1; k < count; ++k) {
     ck_assert_int_lt(strcmp(configs[k - 1].kernel_name, configs[k].kernel_name),
@@ -237,7 +238,7 @@ RLO_TEST(test_engine_registry__list_and_copy) {
   }
   expect_ok(rlo_kernel_copy_all(engine, "host", "my_backend", 0, &copied));
   ck_assert_int_eq(copied, count);
-  expect_ok(rlo_kernel_list(engine, "my_backend", NULL, 0, &count));
+  expect_ok(rlo_kernel_list(engine, "my_backend", NULL, 0, 0, &count));
   ck_assert_int_eq(count, copied);
   expect_refusal(rlo_kernel_copy_all(engine, "my", "host", 0, NULL),
                  RLO_NOT_FOUND,
@@ -263,8 +264,8 @@ RLO_TEST(test_engine_registry__list_and_copy) {
  * function of its own, that runs. */
 RLO_TEST(test_engine_registry__built_in_again) {
   static counted_kernel c = {.factor = 2};
-  rlo_kernel_config found;
-  rlo_kernel_config old;
+  rlo_kernel_config found = RLO_KERNEL_CONFIG_INIT;
+  rlo_kernel_config old = RLO_KERNEL_CONFIG_INIT;
   rlo_tensor *x = tensor(DIMS(3), 1, FLOATS(1, 2, 3));
   rlo_tensor *y = NULL;
   const rlo_attribute dims = rlo_attribute_i64s("dims", DIMS(0), 1);
@@ -426,9 +427,9 @@ RLO_TEST(test_engine_registry__names_of_kernels) {
                                       RLO_KERNEL_NAME_GATHER_V2,
                                       RLO_KERNEL_NAME_UNSORTED_SEGMENT_SUM,
                                       RLO_KERNEL_NAME_MOVE_ADJOINT};
-  rlo_kernel_config config;
+  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   int32_t count = 0;
-  expect_ok(rlo_kernel_list(engine, RLO_BACKEND_NAME_HOST, NULL, 0, &count));
+  expect_ok(rlo_kernel_list(engine, RLO_BACKEND_NAME_HOST, NULL, 0, 0, &count));
   ck_assert_int_eq(count, COUNT(names));
   for (int32_t n = 0; n < COUNT(names); ++n) {
     expect_ok(

@@ -42,7 +42,7 @@ static rlo_status gradient_by_name(rlo_gradient_call *call, void *payload) {
 static void register_named(const char *const *saved,
                            int32_t count,
                            float *seen) {
-  rlo_kernel_config kernel;
+  rlo_kernel_config kernel = RLO_KERNEL_CONFIG_INIT;
   rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
   if (rlo_kernel_find(engine, "Multiply", "host", &kernel) != RLO_OK) {
     register_multiply_kernel();
@@ -87,7 +87,7 @@ RLO_TEST(test_gradient_names__in_gradients) {
   expect(dxs[1], FLOATS(30), 1);
   ck_assert_double_eq((double)seen, 15.0);
   /* By name and by place at once, each is saved once. */
-  rlo_gradient_config config;
+  rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
   expect_ok(rlo_gradient_find(engine, "Multiply", &config));
   config.saved_inputs = 3;
   expect_ok(rlo_gradient_register(engine, &config, RLO_GRADIENT_REPLACE, NULL));

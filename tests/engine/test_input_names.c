@@ -38,7 +38,8 @@ RLO_TEST(test_input_names__of_built_in_kernels) {
   rlo_kernel_config kernels[64];
   int32_t count = 0;
   int32_t num_found = 0;
-  expect_ok(rlo_kernel_list(engine, "host", kernels, 64, &count));
+  expect_ok(
+      rlo_kernel_list(engine, "host", kernels, sizeof kernels[0], 64, &count));
   ck_assert_int_le(count, 64);
   for (int32_t k = 0; k < count; ++k) {
     const char *names[2] = {"x", NULL};
@@ -366,7 +367,7 @@ RLO_TEST(test_input_names__of_a_kernel_of_ones_own) {
   char second[] = "second";
   const char *names[] = {first, second};
   rlo_kernel_config config = config_named(names, 2);
-  rlo_kernel_config found;
+  rlo_kernel_config found = RLO_KERNEL_CONFIG_INIT;
   rlo_tensor *x = scalar(1);
   rlo_tensor *z = scalar(2);
   rlo_tensor *y = NULL;

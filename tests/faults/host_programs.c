@@ -69,7 +69,7 @@ static rlo_status run_tensors(rlo_context *context, bool *out_is_right) {
   char header[256];
   size_t header_bytes = 0;
   bool is_deleted = false;
-  rlo_npy_header parsed;
+  rlo_npy_header parsed = RLO_NPY_HEADER_INIT;
   DLManagedTensor *managed = NULL;
   rlo_dlpack_import *import = NULL;
   const rlo_dlpack_view view = {.struct_size = sizeof(rlo_dlpack_view),

@@ -10,7 +10,7 @@ static void check_header(const rlo_npy_header *header) {
   size_t bytes = 0;
   FUZZ_CHECK(rlo_npy_format(&header->shape, written, sizeof(written), &bytes) ==
              RLO_OK);
-  rlo_npy_header again;
+  rlo_npy_header again = RLO_NPY_HEADER_INIT;
   FUZZ_CHECK(rlo_npy_parse(written, bytes, -1, &again) == RLO_OK);
   FUZZ_CHECK(again.data_offset_bytes == (int64_t)bytes);
   FUZZ_CHECK(rlo_shape_equal(&header->shape, &again.shape));
@@ -18,8 +18,8 @@ static void check_header(const rlo_npy_header *header) {
 
 /* The beginning of an .npy file, alone and as the whole of it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  rlo_npy_header header;
-  rlo_npy_header whole;
+  rlo_npy_header header = RLO_NPY_HEADER_INIT;
+  rlo_npy_header whole = RLO_NPY_HEADER_INIT;
   bool is_header = rlo_npy_parse(data, size, -1, &header) == RLO_OK;
   if (is_header) {
     check_header(&header);

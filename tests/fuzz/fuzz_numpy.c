@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     dims[i] = fuzz_take_number(&reader);
     strides[i] = fuzz_take_number(&reader);
   }
-  rlo_numpy_view view;
+  rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
   if (rlo_shape_from_numpy(type,
                            dims,
                            has_strides ? strides : NULL,

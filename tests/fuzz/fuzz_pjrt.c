@@ -18,11 +18,11 @@ static void take_numbers(fuzz_reader *reader, int64_t *out, int32_t count) {
 
 static void check_round_trip(const rlo_pjrt_view *view,
                              rlo_pjrt_layout_type type) {
-  static rlo_pjrt_export lent;
+  static rlo_pjrt_export lent = RLO_PJRT_EXPORT_INIT;
   if (rlo_shape_to_pjrt(&view->shape, type, &lent) != RLO_OK) {
     return;
   }
-  rlo_pjrt_view again;
+  rlo_pjrt_view again = RLO_PJRT_VIEW_INIT;
   FUZZ_CHECK(rlo_shape_from_pjrt(view->shape.dtype,
                                  view->shape.dims,
                                  view->shape.rank,
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   int64_t available_bytes =
       has_strides ? fuzz_take_number(&reader) : RLO_AVAILABLE_UNKNOWN;
-  rlo_pjrt_view view;
+  rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
   if (rlo_shape_from_pjrt(dtype, dims, rank, &layout, available_bytes, &view) ==
       RLO_OK) {
     fuzz_check_shape(&view.shape);

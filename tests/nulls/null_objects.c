@@ -30,6 +30,10 @@ static void begin_shapes(objects *o) {
   need(rlo_relayout_lower(&o->shape, &o->shape, NULL, &o->problem));
   need(rlo_address_map_make(&o->shape, &o->map));
   o->bare = (rlo_bare_layout){.rank = 2, .layout = o->shape.layout};
+  o->npy_header = (rlo_npy_header)RLO_NPY_HEADER_INIT;
+  o->numpy_view = (rlo_numpy_view)RLO_NUMPY_VIEW_INIT;
+  o->pjrt_view = (rlo_pjrt_view)RLO_PJRT_VIEW_INIT;
+  o->pjrt = (rlo_pjrt_export)RLO_PJRT_EXPORT_INIT;
   need(rlo_shape_to_pjrt(&o->shape, RLO_PJRT_LAYOUT_TILED, &o->pjrt));
   o->device_info = test_plan_cpu();
 }
@@ -139,6 +143,7 @@ static void begin_options(objects *o) {
   o->engine_options = (rlo_engine_options)RLO_ENGINE_OPTIONS_INIT;
   o->engine_stats = (rlo_engine_stats)RLO_ENGINE_STATS_INIT;
   o->gradient_config = (rlo_gradient_config)RLO_GRADIENT_CONFIG_INIT;
+  o->old_gradient = o->gradient_config;
   o->gradient_config.kernel_name = "Mine";
   o->gradient_config.run = fail_gradient;
   o->job_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
@@ -169,6 +174,7 @@ static rlo_status fail_kernel(rlo_kernel_call *call, void *payload) {
 
 static void begin_kernel(objects *o) {
   o->kernel_config = (rlo_kernel_config)RLO_KERNEL_CONFIG_INIT;
+  o->old_kernel = o->kernel_config;
   o->kernel_config.kernel_name = "Mine";
   o->kernel_config.backend_name = "host";
   o->kernel_config.infer = rlo_infer_like_input;

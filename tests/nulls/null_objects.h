@@ -44,7 +44,10 @@ typedef struct objects {
   rlo_redistribution_piece piece;
   rlo_sharding_tiles sharding_tiles;
   rlo_bare_layout bare;
+  rlo_npy_header npy_header;
+  rlo_numpy_view numpy_view;
   rlo_pjrt_export pjrt;
+  rlo_pjrt_view pjrt_view;
   rlo_dlpack_view dlpack_view;
   DLManagedTensor managed;
   struct DLManagedTensorVersioned managed_versioned;
@@ -68,11 +71,11 @@ typedef struct objects {
   rlo_context_stats context_stats;
   rlo_engine_options engine_options;
   rlo_engine_stats engine_stats;
-  rlo_gradient_config gradient_config;
+  rlo_gradient_config gradient_config, old_gradient;
   rlo_job_estimate job_estimate;
   rlo_job_info job_info;
   rlo_job_options job_options;
-  rlo_kernel_config kernel_config;
+  rlo_kernel_config kernel_config, old_kernel;
   rlo_memory_info memory_info;
   rlo_operands operands;
   rlo_plan_info plan_info;

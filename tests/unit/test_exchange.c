@@ -138,6 +138,14 @@ RLO_TEST(test_exchange__holds_the_link_against_the_members) {
   rlo_exchange *exchange;
   expect_ok(rlo_exchange_create(&options, &exchange));
   rlo_exchange_release(exchange);
+  /* A link of an older header shares no memory. */
+  link.struct_size = offsetof(rlo_exchange_link, share);
+  link.close = close_message;
+  expect_ok(rlo_exchange_create(&options, &exchange));
+  rlo_exchange_release(exchange);
+  link.struct_size = sizeof link + 8;
+  ck_assert_int_eq(rlo_exchange_create(&options, &exchange),
+                   RLO_INVALID_ARGUMENT);
 }
 
 RLO_TEST(test_exchange__goes_on_step_by_step) {

@@ -159,7 +159,7 @@ RLO_TABLE_TEST(test_npy__reads_what_numpy_writes, headers) {
   for (unsigned major = 1; major <= 3; ++major) {
     unsigned char bytes[256];
     size_t size_bytes = test_npy_make(bytes, major, headers[_i].dictionary);
-    rlo_npy_header header;
+    rlo_npy_header header = RLO_NPY_HEADER_INIT;
     rlo_status status = test_npy_parse(bytes, size_bytes, -1, &header);
     ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
 
@@ -196,7 +196,7 @@ RLO_TEST(test_npy__reads_elements_of_unknown_type) {
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
     char dictionary[128];
     unsigned char bytes[256];
-    rlo_npy_header header;
+    rlo_npy_header header = RLO_NPY_HEADER_INIT;
     snprintf(dictionary,
              sizeof dictionary,
              "{'descr': '%s', 'fortran_order': True, 'shape': (2, 3), }",
@@ -388,7 +388,7 @@ RLO_TEST(test_npy__reads_what_it_writes) {
     ck_assert_uint_eq(bytes % 64, 0);
     rlo_shape_extent extent;
     ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_OK);
-    rlo_npy_header header;
+    rlo_npy_header header = RLO_NPY_HEADER_INIT;
     rlo_status status =
         rlo_npy_parse(buffer, bytes, (int64_t)bytes + extent.bytes, &header);
     ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
@@ -418,7 +418,7 @@ RLO_TEST(test_npy__mutations_are_refused_or_valid) {
               ? (unsigned char)test_random_bits(&random)
               : bytes[test_random_in(&random, 8, (int64_t)size_bytes - 1)];
     }
-    rlo_npy_header header;
+    rlo_npy_header header = RLO_NPY_HEADER_INIT;
     rlo_status status = test_npy_parse(bytes, size_bytes, -1, &header);
     if (status == RLO_OK) {
       ++accepted;

@@ -189,6 +189,7 @@ RLO_TABLE_TEST(test_npy__refuses_with_the_place, refusals) {
   rlo_npy_header header;
   rlo_npy_header before;
   memset(&header, 0x5a, sizeof header);
+  header.struct_size = sizeof header;
   before = header;
 
   rlo_status status = parse_dictionary(refusals[_i].dictionary, &header);
@@ -208,7 +209,7 @@ static const char plain[] =
 RLO_TEST(test_npy__refuses_other_files) {
   unsigned char bytes[128];
   size_t size_bytes = test_npy_make(bytes, 1, plain);
-  rlo_npy_header header;
+  rlo_npy_header header = RLO_NPY_HEADER_INIT;
 
   for (size_t i = 0; i < 6; ++i) {
     bytes[i] ^= 1;
@@ -232,7 +233,7 @@ RLO_TEST(test_npy__every_truncation_is_data_loss) {
   for (unsigned major = 1; major <= 3; ++major) {
     unsigned char bytes[128];
     size_t size_bytes = test_npy_make(bytes, major, plain);
-    rlo_npy_header header;
+    rlo_npy_header header = RLO_NPY_HEADER_INIT;
     for (size_t size = 0; size < size_bytes; ++size) {
       ck_assert_int_eq(test_npy_parse(bytes, size, -1, &header), RLO_DATA_LOSS);
     }
@@ -244,7 +245,7 @@ RLO_TEST(test_npy__a_short_file_may_not_ask_for_memory) {
   /* Twelve bytes that promise a header of 4 GiB. */
   static const unsigned char bytes[] = {
       0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0xff, 0xff, 0xff, 0xff};
-  rlo_npy_header header;
+  rlo_npy_header header = RLO_NPY_HEADER_INIT;
 
   ck_assert_int_eq(test_npy_parse(bytes, sizeof bytes, 12, &header),
                    RLO_UNSUPPORTED);
@@ -256,7 +257,7 @@ RLO_TEST(test_npy__a_short_file_may_not_ask_for_memory) {
 RLO_TEST(test_npy__checks_the_size_of_the_file) {
   unsigned char bytes[128];
   int64_t header_bytes = (int64_t)test_npy_make(bytes, 1, plain);
-  rlo_npy_header header;
+  rlo_npy_header header = RLO_NPY_HEADER_INIT;
 
   ck_assert_int_eq(
       rlo_npy_parse(bytes, (size_t)header_bytes, header_bytes + 24, &header),

@@ -36,7 +36,7 @@ static const struct {
 };
 
 RLO_TABLE_TEST(test_npy_view__describes, views) {
-  rlo_numpy_view view;
+  rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
   ck_assert_int_eq(rlo_shape_from_numpy(views[_i].type,
                                         views[_i].dims,
                                         views[_i].strides,
@@ -52,7 +52,7 @@ RLO_TABLE_TEST(test_npy_view__describes, views) {
 }
 
 RLO_TEST(test_npy_view__knows_the_other_byte_order) {
-  rlo_numpy_view view;
+  rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
   ck_assert_int_eq(
       rlo_shape_from_numpy(">i4", (int64_t[]){3}, NULL, 1, UNKNOWN, &view),
       RLO_OK);
@@ -99,6 +99,7 @@ static const struct {
 RLO_TABLE_TEST(test_npy_view__refuses, refused) {
   rlo_numpy_view view;
   memset(&view, 0x5a, sizeof view);
+  view.struct_size = sizeof view;
   const rlo_numpy_view before = view;
   ck_assert_int_eq(rlo_shape_from_numpy(refused[_i].type,
                                         refused[_i].dims,

@@ -223,6 +223,25 @@ RLO_TEST(test_ops_combine__alpha_and_beta) {
   ck_assert_double_eq(y[1], 1.0);
 }
 
+RLO_TEST(test_ops_combine__options_of_an_older_header) {
+  const float x[3] = {1.0f, 2.0f, 3.0f};
+  float y[3] = {10.0f, 20.0f, 30.0f};
+  rlo_shape shape = shape_of(RLO_DTYPE_F32, DIMS(3), 1);
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.struct_size = offsetof(rlo_combine_options, beta);
+  options.alpha = 0.5;
+  /* Not read. */
+  options.beta = (double)NAN;
+  options.compute_type = (rlo_dtype)77;
+  expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem));
+  expect_ok(rlo_problem_run_host(&problem, x, y));
+  ck_assert(y[0] == 0.5f && y[1] == 1.0f && y[2] == 1.5f);
+  options.struct_size = sizeof options + 8;
+  ck_assert_int_eq(
+      rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+      RLO_INVALID_ARGUMENT);
+}
+
 RLO_TEST(test_ops_combine__factors_of_integers_are_whole) {
   rlo_shape shape = shape_of(RLO_DTYPE_S32, DIMS(3), 1);
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;

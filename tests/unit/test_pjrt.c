@@ -68,7 +68,7 @@ RLO_TEST(test_pjrt__reads_tiles) {
   const int64_t tile_dims[] = {-1, 8, 128, INT64_MIN, 2, 1};
   const size_t sizes[] = {3, 3};
   rlo_pjrt_layout layout = tiled(minor_to_major, 3, tile_dims, sizes, 2);
-  rlo_pjrt_view view;
+  rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
   ck_assert_int_eq(
       rlo_shape_from_pjrt(RLO_DTYPE_BF16, dims, 3, &layout, UNKNOWN, &view),
       RLO_OK);
@@ -78,7 +78,7 @@ RLO_TEST(test_pjrt__reads_tiles) {
 
 RLO_TEST(test_pjrt__reads_strides) {
   const int64_t dims[] = {3, 4};
-  rlo_pjrt_view view;
+  rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
   rlo_pjrt_layout layout = strided((const int64_t[]){4, 12}, 2);
   ck_assert_int_eq(
       rlo_shape_from_pjrt(RLO_DTYPE_F32, dims, 2, &layout, UNKNOWN, &view),
@@ -96,7 +96,7 @@ RLO_TEST(test_pjrt__reads_strides) {
 }
 
 RLO_TEST(test_pjrt__null_is_row_major) {
-  rlo_pjrt_view view;
+  rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
   ck_assert_int_eq(
       rlo_shape_from_pjrt(
           RLO_DTYPE_F32, (const int64_t[]){3, 4}, 2, NULL, UNKNOWN, &view),
@@ -173,6 +173,7 @@ RLO_LOOP_TEST(test_pjrt__refuses, 0, NUM_FAULTS) {
   int32_t rank = 2;
   rlo_pjrt_view view;
   memset(&view, 0x5a, sizeof view);
+  view.struct_size = sizeof view;
   ck_assert_int_eq(
       rlo_shape_from_pjrt(dtype, dims, rank, &strides, UNKNOWN, &view), RLO_OK);
   ck_assert_int_eq(
@@ -281,6 +282,7 @@ RLO_TABLE_TEST(test_pjrt__does_not_write_what_it_cannot_say, not_written) {
       RLO_OK);
   rlo_pjrt_export out;
   memset(&out, 0x5a, sizeof out);
+  out.struct_size = sizeof out;
   const rlo_pjrt_export before = out;
   ck_assert_int_eq(rlo_shape_to_pjrt(&shape, not_written[_i].type, &out),
                    expected);
@@ -291,14 +293,14 @@ RLO_TABLE_TEST(test_pjrt__does_not_write_what_it_cannot_say, not_written) {
 static void expect_round_trip(const rlo_shape *shape,
                               rlo_pjrt_layout_type type,
                               int32_t *count) {
-  rlo_pjrt_export out;
+  rlo_pjrt_export out = RLO_PJRT_EXPORT_INIT;
   rlo_status status = rlo_shape_to_pjrt(shape, type, &out);
   if (status != RLO_OK) {
     ck_assert_int_eq(status, RLO_UNSUPPORTED);
     return;
   }
   ++*count;
-  rlo_pjrt_view view;
+  rlo_pjrt_view view = RLO_PJRT_VIEW_INIT;
   ck_assert_int_eq(
       rlo_shape_from_pjrt(
           shape->dtype, shape->dims, shape->rank, &out.layout, ALL, &view),

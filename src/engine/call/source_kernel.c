@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
 #include "engine/memory/backends.h"
@@ -28,9 +30,16 @@ typedef struct draft {
   rlo__allocation **allocations;
 } draft;
 
-static rlo_status check_kernel(const rlo_kernel_call *call,
-                               const rlo_source_kernel *kernel) {
-  if (kernel == NULL || kernel->struct_size != sizeof *kernel ||
+/* Reads a payload, which may be that of an older header. */
+static rlo_status read_kernel(const rlo_kernel_call *call,
+                              const rlo_source_kernel *payload,
+                              rlo_source_kernel *kernel) {
+  memset(kernel, 0, sizeof *kernel);
+  if (rlo__options_read("payload",
+                        "sizeof(rlo_source_kernel)",
+                        payload,
+                        kernel,
+                        sizeof *kernel) != RLO_OK ||
       kernel->source == NULL || kernel->function == NULL ||
       kernel->num_arguments < 0 ||
       (kernel->num_arguments > 0 && kernel->arguments == NULL)) {
@@ -263,10 +272,10 @@ static rlo_status launch(draft *d, rlo__device_memory **outputs) {
 
 rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
   RLO_REQUIRE(call, payload);
-  const rlo_source_kernel *kernel = payload;
-  RLO_TRY(check_kernel(call, kernel));
-  draft d = {.kernel = kernel, .call = (const rlo__kernel_call *)call};
-  size_t num_arguments = (size_t)kernel->num_arguments;
+  rlo_source_kernel kernel;
+  RLO_TRY(read_kernel(call, payload, &kernel));
+  draft d = {.kernel = &kernel, .call = (const rlo__kernel_call *)call};
+  size_t num_arguments = (size_t)kernel.num_arguments;
   int32_t num_tensors = call->num_inputs + call->num_outputs;
   rlo_status status = RLO_OUT_OF_MEMORY;
   d.values = rlo__alloc_array(num_arguments + 1, sizeof *d.values);

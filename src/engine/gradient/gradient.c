@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -50,10 +49,10 @@ void rlo__gradient_table_deinit(rlo__gradient_table *gradients) {
   rlo__table_deinit(&gradients->table);
 }
 
+static const char init_name[] = "RLO_GRADIENT_CONFIG_INIT";
+
 static rlo_status check_config(const rlo_gradient_config *config,
                                uint32_t flags) {
-  RLO_TRY(rlo__options_check(
-      "gradient config", "RLO_GRADIENT_CONFIG_INIT", config, sizeof *config));
   if (config->kernel_name == NULL || config->kernel_name[0] == '\0') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient names no kernel");
   }
@@ -84,7 +83,18 @@ static rlo_status check_config(const rlo_gradient_config *config,
   return RLO_OK;
 }
 
-/* During a change. */
+/* Reads a config, which may be that of an older header. */
+static rlo_status read_config(const rlo_gradient_config *config,
+                              uint32_t flags,
+                              rlo_gradient_config *out) {
+  *out = (rlo_gradient_config)RLO_GRADIENT_CONFIG_INIT;
+  RLO_TRY(rlo__options_read(
+      "gradient config", init_name, config, out, sizeof *out));
+  out->struct_size = sizeof *out;
+  return check_config(out, flags);
+}
+
+/* During a change. `out_old` is not written for a new gradient. */
 static rlo_status register_changing(rlo_engine *engine,
                                     const rlo_gradient_config *config,
                                     uint32_t flags,
@@ -97,7 +107,6 @@ static rlo_status register_changing(rlo_engine *engine,
                     config->kernel_name);
   }
   rlo_gradient_config copy = *config;
-  rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
   RLO_TRY(
       rlo__registry_intern(registry, config->kernel_name, &copy.kernel_name));
   RLO_TRY(rlo__registry_intern_list(registry,
@@ -106,7 +115,7 @@ static rlo_status register_changing(rlo_engine *engine,
                                     &copy.saved_names));
   gradient_slot *made = NULL;
   if (slot != NULL) {
-    old = slot->config;
+    *out_old = slot->config;
   } else {
     made = rlo__alloc(sizeof *made);
     if (made == NULL) {
@@ -121,9 +130,6 @@ static rlo_status register_changing(rlo_engine *engine,
   }
   slot->config = copy;
   rlo__rwlock_unlock(&registry->lock);
-  if (out_old != NULL) {
-    *out_old = old;
-  }
   return RLO_OK;
 }
 
@@ -132,12 +138,21 @@ rlo_status rlo_gradient_register(rlo_engine *engine,
                                  uint32_t flags,
                                  rlo_gradient_config *out_old) {
   RLO_REQUIRE(engine, config);
-  RLO_TRY(check_config(config, flags));
+  rlo_gradient_config known;
+  rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
+  RLO_TRY(read_config(config, flags, &known));
+  if (out_old != NULL) {
+    RLO_TRY(rlo__options_check_size(
+        "old gradient config", init_name, out_old, sizeof old));
+  }
   RLO_TRY(
       rlo__registry_begin_change(engine->registry, "registering a gradient"));
-  rlo_status status = register_changing(engine, config, flags, out_old);
+  rlo_status status = register_changing(engine, &known, flags, &old);
   rlo__registry_end_change(engine->registry);
-  return status;
+  return status == RLO_OK && out_old != NULL
+             ? rlo__report_write(
+                   "old gradient config", init_name, &old, out_old, sizeof old)
+             : status;
 }
 
 rlo_status rlo_gradient_unregister(rlo_engine *engine,
@@ -178,8 +193,13 @@ rlo_status rlo_gradient_find(rlo_engine *engine,
                              const char *kernel_name,
                              rlo_gradient_config *out_config) {
   RLO_REQUIRE(engine, kernel_name, out_config);
-  return rlo__gradient_find(engine, kernel_name, out_config)
-             ? RLO_OK
+  rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
+  return rlo__gradient_find(engine, kernel_name, &config)
+             ? rlo__report_write("gradient config",
+                                 init_name,
+                                 &config,
+                                 out_config,
+                                 sizeof config)
              : rlo__gradient_fail_missing(kernel_name);
 }
 
@@ -191,10 +211,16 @@ static int compare_names(const void *a, const void *b) {
 
 rlo_status rlo_gradient_list(rlo_engine *engine,
                              rlo_gradient_config *out_configs,
+                             size_t config_bytes,
                              int32_t capacity,
                              int32_t *out_count) {
   RLO_REQUIRE(engine, out_count);
   RLO_REQUIRE_LIST(out_configs, capacity);
+  RLO_TRY(rlo__report_list_check("rlo_gradient_config",
+                                 capacity,
+                                 config_bytes,
+                                 sizeof out_configs->struct_size,
+                                 sizeof *out_configs));
   rlo__table *table = &engine->gradients->table;
   size_t count = 0;
   rlo__rwlock_lock_read(&engine->registry->lock);
@@ -203,18 +229,22 @@ rlo_status rlo_gradient_list(rlo_engine *engine,
   for (gradient_slot *s = rlo__table_newest(table);
        s != NULL && configs != NULL;
        s = rlo__table_older(table, s)) {
-    configs[count++] = s->config;
+    configs[count] = s->config;
+    configs[count++].struct_size = config_bytes;
   }
   rlo__rwlock_unlock(&engine->registry->lock);
   if (configs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   qsort(configs, count, sizeof *configs, compare_names);
-  for (size_t n = 0; n < count && n < (size_t)rlo__max(capacity, 0); ++n) {
-    out_configs[n] = configs[n];
-  }
-  rlo__free(configs);
   *out_count = (int32_t)count;
+  rlo__report_list_write(configs,
+                         *out_count,
+                         sizeof *configs,
+                         out_configs,
+                         config_bytes,
+                         capacity);
+  rlo__free(configs);
   return RLO_OK;
 }
 

@@ -4,10 +4,22 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 
+/* What this library knows of methods, which may be those of another header;
+ * NULL has none. */
+static rlo_backend_methods read_methods(const rlo_backend_methods *given) {
+  rlo_backend_methods known;
+  memset(&known, 0, sizeof known);
+  if (given != NULL) {
+    memcpy(&known, given, rlo__min_size(given->struct_size, sizeof known));
+  }
+  return known;
+}
+
 static bool has_all(const rlo_backend_methods *m) {
-  return m != NULL && m->struct_size == sizeof *m && m->allocate != NULL &&
+  return m->struct_size <= sizeof *m && m->allocate != NULL &&
          m->free != NULL && m->write != NULL && m->read != NULL &&
          m->destroy != NULL &&
          ((m->prepare == NULL && m->prepare_segment_sum == NULL) ||
@@ -34,9 +46,10 @@ rlo_status rlo__backend_instance_create(rlo_engine *engine,
     rlo__free(instance);
     return status;
   }
-  if (!has_all(methods)) {
-    if (methods != NULL && methods->destroy != NULL) {
-      methods->destroy(instance->self);
+  instance->methods = read_methods(methods);
+  if (!has_all(&instance->methods)) {
+    if (instance->methods.destroy != NULL) {
+      instance->methods.destroy(instance->self);
     }
     rlo__free(instance);
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -48,7 +61,6 @@ rlo_status rlo__backend_instance_create(rlo_engine *engine,
   instance->id = id;
   instance->name = name;
   instance->usage = usage;
-  instance->methods = *methods;
   *out_instance = instance;
   return RLO_OK;
 }

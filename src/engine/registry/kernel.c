@@ -12,9 +12,9 @@
 #include "engine/registry/input_names.h"
 #include "engine/registry/registry.h"
 
+static const char init_name[] = "RLO_KERNEL_CONFIG_INIT";
+
 static rlo_status check_config(const rlo_kernel_config *config) {
-  RLO_TRY(rlo__options_check(
-      "kernel config", "RLO_KERNEL_CONFIG_INIT", config, sizeof *config));
   if (config->kernel_name == NULL || config->kernel_name[0] == '\0' ||
       config->backend_name == NULL || config->backend_name[0] == '\0') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -49,6 +49,16 @@ static rlo_status check_flags(uint32_t flags, const char *what) {
                         flags);
 }
 
+/* Reads a config, which may be that of an older header. */
+static rlo_status read_config(const rlo_kernel_config *config,
+                              rlo_kernel_config *out) {
+  *out = (rlo_kernel_config)RLO_KERNEL_CONFIG_INIT;
+  RLO_TRY(
+      rlo__options_read("kernel config", init_name, config, out, sizeof *out));
+  out->struct_size = sizeof *out;
+  return check_config(out);
+}
+
 /* Replaces the names in a config by the registry's. During a change. */
 static rlo_status intern_config(rlo__registry *registry,
                                 rlo_kernel_config *config) {
@@ -66,8 +76,9 @@ static rlo_status intern_config(rlo__registry *registry,
                                    &config->output_names);
 }
 
-/* During a change. The bound kernel of a replaced one goes to `out_bound`, to
- * be released after the change. */
+/* During a change. `out_old` may be NULL, and is not written for a new kernel.
+ * The bound kernel of a replaced one goes to `out_bound`, to be released after
+ * the change. */
 static rlo_status register_changing(rlo__registry *registry,
                                     const rlo_kernel_config *config,
                                     uint32_t flags,
@@ -102,8 +113,8 @@ static rlo_status register_changing(rlo__registry *registry,
       return status;
     }
   }
-  if (out_old != NULL) {
-    *out_old = slot != NULL ? slot->config : (rlo_kernel_config){0};
+  if (out_old != NULL && slot != NULL) {
+    *out_old = slot->config;
   }
   rlo__rwlock_lock_write(&registry->lock);
   if (slot == NULL) {
@@ -123,16 +134,25 @@ rlo_status rlo_kernel_register(rlo_engine *engine,
                                uint32_t flags,
                                rlo_kernel_config *out_old) {
   RLO_REQUIRE(engine, config);
-  RLO_TRY(check_config(config));
+  rlo_kernel_config known;
+  rlo_kernel_config old = RLO_KERNEL_CONFIG_INIT;
+  RLO_TRY(read_config(config, &known));
   RLO_TRY(check_flags(flags, "registering a kernel"));
+  if (out_old != NULL) {
+    RLO_TRY(rlo__options_check_size(
+        "old kernel config", init_name, out_old, sizeof old));
+  }
   rlo__registry *registry = engine->registry;
   rlo__bound_kernel *replaced = NULL;
   RLO_TRY(rlo__registry_begin_change(registry, "registering a kernel"));
   rlo_status status =
-      register_changing(registry, config, flags, out_old, &replaced);
+      register_changing(registry, &known, flags, &old, &replaced);
   rlo__registry_end_change(registry);
   rlo__bound_kernel_release(replaced);
-  return status;
+  return status == RLO_OK && out_old != NULL
+             ? rlo__report_write(
+                   "old kernel config", init_name, &old, out_old, sizeof old)
+             : status;
 }
 
 rlo_status rlo_kernel_unregister(rlo_engine *engine,
@@ -163,14 +183,19 @@ rlo_status rlo_kernel_find(rlo_engine *engine,
                            rlo_kernel_config *out_config) {
   RLO_REQUIRE(engine, kernel_name, backend_name, out_config);
   rlo__registry *registry = engine->registry;
+  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   rlo__rwlock_lock_read(&registry->lock);
   const rlo__kernel_slot *slot =
       rlo__registry_find_kernel(registry, kernel_name, backend_name);
   if (slot != NULL) {
-    *out_config = slot->config;
+    config = slot->config;
   }
   rlo__rwlock_unlock(&registry->lock);
-  return slot != NULL ? RLO_OK
+  return slot != NULL ? rlo__report_write("kernel config",
+                                          init_name,
+                                          &config,
+                                          out_config,
+                                          sizeof config)
                       : rlo__registry_fail_no_kernel(
                             registry, kernel_name, backend_name);
 }
@@ -219,15 +244,27 @@ static rlo_status collect(rlo__registry *registry,
 rlo_status rlo_kernel_list(rlo_engine *engine,
                            const char *backend_name,
                            rlo_kernel_config *out_configs,
+                           size_t config_bytes,
                            int32_t capacity,
                            int32_t *out_count) {
   RLO_REQUIRE(engine, backend_name, out_count);
   RLO_REQUIRE_LIST(out_configs, capacity);
+  RLO_TRY(rlo__report_list_check("rlo_kernel_config",
+                                 capacity,
+                                 config_bytes,
+                                 sizeof out_configs->struct_size,
+                                 sizeof *out_configs));
   rlo_kernel_config *configs = NULL;
   RLO_TRY(collect(engine->registry, backend_name, &configs, out_count));
-  for (int32_t i = 0; i < *out_count && i < capacity; ++i) {
-    out_configs[i] = configs[i];
+  for (int32_t i = 0; i < *out_count; ++i) {
+    configs[i].struct_size = config_bytes;
   }
+  rlo__report_list_write(configs,
+                         *out_count,
+                         sizeof *configs,
+                         out_configs,
+                         config_bytes,
+                         capacity);
   rlo__free(configs);
   return RLO_OK;
 }
