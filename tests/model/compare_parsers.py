@@ -91,7 +91,9 @@ class Library:
     def learn_header_size(self):
         """The library says how much it knows to who claims too much."""
         struct.pack_into("N", self.header, 0, len(self.header))
-        self.parse_npy(b"")
+        file = io.BytesIO()
+        numpy.save(file, numpy.zeros(0))
+        self.parse_npy(file.getvalue())
         known = re.search(r"knows (\d+) bytes", self.message())
         struct.pack_into("N", self.header, 0, int(known.group(1)))
 
@@ -165,7 +167,7 @@ SHAPE_WORDS = ("[", "]", "{", "}", "(", ")", ",", ":", ":", "T", "L", "E", "S",
 
 TYPES = ("<f4", ">f4", "|b1", "<f8", "<f2", "<c8", ">c16", "|u1", "|i1", "<u2",
          "=i4", "<i8", ">u8", "|V1", "|V2", "<f16", "<c32", "|O", "<U4", "|S3",
-         "<M8", "f4", "<i3", "")
+         "<M8", "<i3", "")
 NPY_WORDS = ("{", "}", "(", ")", ",", ":", "True", "False", "None", "'descr'",
              "'shape'", "'fortran_order'", " ", "0", "1", "3", "()", "(3,)",
              "'<f4'", "[]", "'")
@@ -184,6 +186,10 @@ def drawn_header(random):
 
 
 # -------------------------------------------------------------------- comparing
+
+# What Python's literals may be and NumPy never writes, so that the library does
+# not read it: brackets around a tuple, strings one behind the other, 00.
+ODD_LITERAL = re.compile(rb"\(\s*\(|'\s*'|\b0\d")
 
 
 def read_by_model(text):
@@ -276,8 +282,9 @@ def expected_header(found):
     dims, is_fortran, dtype, offset = found
     name = NUMPY_NAMES.get(dtype.str[1:])
     if (name is None or dtype.names is not None or len(dims) > 32
-            or any(type(size) is not int or size < 0 for size in dims)
-            or math.prod(max(size, 1) for size in dims) * 128 > LARGEST):
+            or any(type(size) is not int or not 0 <= size <= LARGEST
+                   for size in dims)
+            or math.prod(dims) * 128 > LARGEST):
         return None
     order = range(len(dims)) if is_fortran else reversed(range(len(dims)))
     text = "%s[%s]" % (name, ",".join(map(str, dims)))
@@ -300,7 +307,8 @@ def compare_headers(library, count, seed):
             verdicts.both += 1
             if (model.parse(got[0]), *got[1:]) != expected:
                 verdicts.complain(raw, got, expected)
-        elif status == 0 or expected is not None:
+        elif status == 0 or (expected is not None
+                             and ODD_LITERAL.search(raw) is None):
             verdicts.complain(raw, got if status == 0 else library.message(),
                               found)
         elif found is not None:
