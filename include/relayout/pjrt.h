@@ -125,11 +125,12 @@ typedef struct rlo_pjrt_export {
  * has no such form. As strides, a layout needs rlo_shape_to_strides.
  * @param type        RLO_PJRT_LAYOUT_TILED or RLO_PJRT_LAYOUT_STRIDES.
  * @param out_export  written in place, with pointers into itself.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for another type or a struct_size that
- *         is too small or not known to this library; RLO_UNSUPPORTED for what
- * PJRT cannot say: a fill that is known, a tail alignment, splits, an element
- * size, a memory space or a metadata prefix of its own, and the form not at
- * hand; RLO_OVERFLOW for a byte stride beyond 64 bits; or what
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for another type, or for a struct_size
+ *         that is too small or not known to this library; RLO_UNSUPPORTED for
+ *         what PJRT cannot say: a fill that is known, a tail alignment, splits,
+ *         an element size, a memory space or a metadata prefix of its own, and
+ *         the form not at hand; RLO_OVERFLOW for a byte stride beyond 64 bits;
+ *         or what
  *         rlo_shape_validate returns. On failure *out_export is untouched.
  * Threads: safe (pure).
  */
