@@ -215,6 +215,7 @@ def is_beyond_counting(shape):
         slots *= math.prod(2 * size for tile in shape.tiles
                            for size in tile if size != "*")
         slots += shape.tail
+    slots = max(slots, math.prod(shape.dims))
     return slots * max(shape.element_bits, 1) > LARGEST
 
 
