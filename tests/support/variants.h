@@ -91,6 +91,8 @@ typedef struct test_cover {
   /** Leaves out cases with a value that variants_table.c does not declare, and
    *  prints it: of devices other than PoCL's, whose sizes the table is of. */
   bool skips_undeclared;
+  /** Is told each launch too; NULL: nobody is. */
+  test_variant_fn watch;
 } test_cover;
 
 /** Few cases that together have every variant that any case has: next comes
