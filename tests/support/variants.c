@@ -366,6 +366,70 @@ static void note_kind(void *payload,
   into->numbers[place] = ++into->count;
 }
 
+/* Of the kinds that have a variant, or of all where it is -1, the one with most
+ * that is new for what it costs; -1: none has anything. */
+static int32_t find_best(const kinds *all,
+                         int32_t variant,
+                         const test_variant_set *reached) {
+  int32_t best = -1;
+  int32_t most_new = 0;
+  for (int32_t n = 0; n < all->count; ++n) {
+    if (variant >= 0 && !test_variant_set_has(&all->sets[n], variant)) {
+      continue;
+    }
+    int32_t num_new = test_variant_set_count_new(&all->sets[n], reached);
+    if (num_new > 0 &&
+        (best < 0 || num_new * all->costs[best] > most_new * all->costs[n])) {
+      most_new = num_new;
+      best = n;
+    }
+  }
+  return best;
+}
+
+/* The variant, of those that are not reached, that the fewest kinds have; -1:
+ * all are reached. */
+static int32_t find_rarest(const int32_t *num_holders,
+                           const test_variant_set *reached) {
+  int32_t rarest = -1;
+  for (int32_t v = 0; v < TEST_MAX_VARIANTS; ++v) {
+    if (num_holders[v] > 0 && !test_variant_set_has(reached, v) &&
+        (rarest < 0 || num_holders[v] < num_holders[rarest])) {
+      rarest = v;
+    }
+  }
+  return rarest;
+}
+
+/* Keeps few kinds that together have every variant: for the rarest that is
+ * missing, whatever else is chosen, one of the few that have it is needed. */
+static void keep_cover(kinds *all) {
+  static int32_t num_holders[TEST_MAX_VARIANTS];
+  memset(num_holders, 0, sizeof num_holders);
+  for (int32_t n = 0; n < all->count; ++n) {
+    for (int32_t v = 0; v < TEST_MAX_VARIANTS; ++v) {
+      num_holders[v] += test_variant_set_has(&all->sets[n], v);
+    }
+  }
+  test_variant_set reached = {{0}};
+  int32_t count = 0;
+  for (int32_t v; (v = find_rarest(num_holders, &reached)) >= 0; ++count) {
+    /* Those before it are kept; it changes places with one that is not. */
+    const int32_t best = find_best(all, v, &reached);
+    const test_variant_case c = all->cases[best];
+    const test_variant_set set = all->sets[best];
+    const int64_t cost = all->costs[best];
+    all->cases[best] = all->cases[count];
+    all->sets[best] = all->sets[count];
+    all->costs[best] = all->costs[count];
+    all->cases[count] = c;
+    all->sets[count] = set;
+    all->costs[count] = cost;
+    test_variant_set_add(&reached, &set);
+  }
+  all->count = count;
+}
+
 int32_t test_variants_cover(const rlo_device_info *device,
                             const test_cover *cover,
                             test_variant_case *out_cases,
@@ -377,21 +441,13 @@ int32_t test_variants_cover(const rlo_device_info *device,
   all.cover = cover;
   test_variants_each(device, cover->is_small, cover->filter, note_kind, &all);
   memset(out_reached, 0, sizeof *out_reached);
+  if (cover->is_small) {
+    /* A simulator takes its time for each. On a device the cases whose programs
+     * many others share, which are chosen below, are worth more. */
+    keep_cover(&all);
+  }
   int32_t count = 0;
-  for (;;) {
-    int32_t best = -1;
-    int32_t most_new = 0;
-    for (int32_t n = 0; n < all.count; ++n) {
-      int32_t num_new = test_variant_set_count_new(&all.sets[n], out_reached);
-      if (num_new > 0 &&
-          (best < 0 || num_new * all.costs[best] > most_new * all.costs[n])) {
-        most_new = num_new;
-        best = n;
-      }
-    }
-    if (best < 0) {
-      break;
-    }
+  for (int32_t best; (best = find_best(&all, -1, out_reached)) >= 0;) {
     ck_assert_int_lt(count, capacity);
     out_sets[count] = all.sets[best];
     out_cases[count++] = all.cases[best];
