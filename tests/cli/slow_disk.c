@@ -3,10 +3,13 @@
  * just then, or see them found. A file never reaches it, but the first
  * $SLOW_DISK_FILES do. Each write at a position takes $SLOW_DISK_WRITE_US
  * microseconds, and of these the one numbered, from 1, $SLOW_DISK_FLIP turns
- * its first byte around. Into the file $SLOW_DISK_COUNT, if it is given, goes
- * how many bytes were written at positions: a number of 8 bytes, whoever is
- * killed. For all threads but the first of a process, the time passes
- * $SLOW_DISK_CLOCK times as fast: what jobs do every some seconds they do soon.
+ * its first byte around. Where $SLOW_DISK_HOLD names a file, all but the first
+ * $SLOW_DISK_FREE of them wait until it is removed: the job goes on when the
+ * test has done what it does meanwhile, however slow the machine is. Into the
+ * file $SLOW_DISK_COUNT, if it is given, goes how many bytes were written at
+ * positions: a number of 8 bytes, whoever is killed. For all threads but the
+ * first of a process, the time passes $SLOW_DISK_CLOCK times as fast: what jobs
+ * do every some seconds they do soon.
  *
  * $SLOW_DISK_FAIL is CALL:NUMBER:ERRNO. Of the calls of this name (the names
  * below) that the command and its library make, not the driver or libc, and
@@ -242,6 +245,20 @@ ssize_t write(int descriptor, const void *data, size_t bytes) {
              : syscall(SYS_write, descriptor, data, bytes);
 }
 
+/* Waits while the test holds all writes but the first. */
+static void wait_for_test(void) {
+  static atomic_int num_begun;
+  static const struct timespec pause_time = {.tv_nsec = 1000000};
+  const char *hold = getenv("SLOW_DISK_HOLD");
+  if (hold == NULL ||
+      atomic_fetch_add(&num_begun, 1) < number("SLOW_DISK_FREE")) {
+    return;
+  }
+  while (access(hold, F_OK) == 0) {
+    nanosleep(&pause_time, NULL);
+  }
+}
+
 ssize_t pwrite64(int descriptor, const void *data, size_t bytes, off64_t at) {
   static atomic_int num_writes;
   struct timespec pause_time = {0, number("SLOW_DISK_WRITE_US") * 1000L};
@@ -249,6 +266,7 @@ ssize_t pwrite64(int descriptor, const void *data, size_t bytes, off64_t at) {
     return -1;
   }
   nanosleep(&pause_time, NULL);
+  wait_for_test();
   int n = atomic_fetch_add(&num_writes, 1) + 1;
   ssize_t written = syscall(SYS_pwrite64, descriptor, data, bytes, at);
   if (bytes_written != NULL && written > 0) {
@@ -268,11 +286,12 @@ ssize_t pwrite(int descriptor, const void *data, size_t bytes, off_t at) {
 
 int fsync(int descriptor) {
   static int num_files;
-  (void)descriptor;
+  struct stat status;
   if (FAILS(fsync)) {
     return -1;
   }
-  if (num_files++ < number("SLOW_DISK_FILES")) {
+  if ((fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) ||
+      num_files++ < number("SLOW_DISK_FILES")) {
     return 0;
   }
   for (;;) {

@@ -2,6 +2,7 @@
 """Base of the tests of large arrays: files for them, and a faulty disk."""
 
 import os
+import pathlib
 import random
 import shutil
 import subprocess
@@ -40,6 +41,9 @@ class StreamCase(CliCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="relayout-cli-", dir=self.FOLDER)
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        # Not in the folder, in which nothing may be left.
+        self.hold = pathlib.Path(self.folder + "-hold")
+        self.addCleanup(self.hold.unlink, missing_ok=True)
 
     def write_random(self, name, descr, dims, seed=SEED):
         """An .npy file of random bits, 4 bytes an element."""
@@ -50,7 +54,9 @@ class StreamCase(CliCase):
                                           random_bytes(seed, count)))
 
     def bad_disk(self, write_us=0, flip=0, files=1000, fail=0, error=0,
-                 clock=0, count=None):
+                 clock=0, count=None, hold=None):
+        """Of slow_disk.c. `hold`: so many writes are made at once, the others
+        when finish() is called."""
         environment = dict(os.environ)
         environment["LD_PRELOAD"] = os.environ["RELAYOUT_SLOW_DISK"]
         environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
@@ -62,6 +68,10 @@ class StreamCase(CliCase):
         environment["SLOW_DISK_CLOCK"] = str(clock)
         if count is not None:
             environment["SLOW_DISK_COUNT"] = self.path(count)
+        if hold is not None:
+            self.hold.touch()
+            environment["SLOW_DISK_HOLD"] = str(self.hold)
+            environment["SLOW_DISK_FREE"] = str(hold)
         return environment
 
     def start(self, *arguments, env=None, **options):
@@ -89,6 +99,7 @@ class StreamCase(CliCase):
             time.sleep(0.002)
 
     def finish(self, process):
+        self.hold.unlink(missing_ok=True)
         out, err = process.communicate(timeout=120)
         return process.returncode, out.decode(), err.decode()
 

@@ -121,7 +121,7 @@ class Bytes(OpCase):
         names = ("Transpose", "PadV2", "MirrorPad", "Roll", "Concat",
                  "ConcatV2", "SplitV", "Cast", "Rescale", "Identity")
         for layout in ("{1,0:T(8,128)fill(one)}", "{0,1:T(16,4)(2,1)}",
-                       "{0,1:pad(4000,4000)}"):
+                       "{0,1:pad(2000,2000)}"):
             with self.subTest(layout=layout):
                 self.run_all("--to", layout, names=names)
 
@@ -335,7 +335,7 @@ class Stop(OpCase):
         self.write("b.npy", b"old")
         for number in signal.SIGINT, signal.SIGTERM:
             process = self.start(*self.arguments,
-                                 env=self.bad_disk(write_us=20000))
+                                 env=self.bad_disk(write_us=20000, files=0))
             self.wait_for_part(process, ".c.npy.relayout-part")
             process.send_signal(number)
             code, out, err = self.finish(process)
@@ -375,7 +375,7 @@ class Stop(OpCase):
         self.write_random("B.npy", "<u4", (600, 700))
         process = self.start("op", "concat", "--host", "--memory", "1MiB",
                              "A.npy", "B.npy", "out.npy",
-                             env=self.bad_disk(write_us=20000))
+                             env=self.bad_disk(hold=2))
         self.wait_for_part(process)
         # The second is not read yet.
         with open(self.path("B.npy"), "r+b") as file:
@@ -483,7 +483,7 @@ class Device(OpCase):
             self.write(name, b"old")
         process = self.start("op", "split_v", "--memory", "4MiB", "--attr",
                              "num_or_size_splits=2", "A.npy", "a.npy", "b.npy",
-                             env=self.bad_disk(write_us=20000))
+                             env=self.bad_disk(hold=2))
         self.wait_for_part(process, ".b.npy.relayout-part")
         path = "/proc/%d/task/%d/children" % (process.pid, process.pid)
         children = []

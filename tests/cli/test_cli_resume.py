@@ -56,10 +56,10 @@ class Resume(StreamCase):
             return 0
 
     def stop(self, number=signal.SIGKILL, arguments=None, records=2, **faults):
-        """Stops a job that has noted so many boxes more."""
+        """Stops a job that has noted so many boxes more, and has no end."""
         records += self.records()
         process = self.start(*(arguments or self.arguments),
-                             env=self.disk(**faults))
+                             env=self.disk(files=0, **faults))
         deadline = time.monotonic() + 60
         while self.records() < records:
             if process.poll() is not None:
@@ -309,7 +309,7 @@ class Refusals(Resume):
         self.assert_whole()
 
     def test_a_job_that_runs(self):
-        process = self.start(*self.arguments, env=self.disk(write_us=1000))
+        process = self.start(*self.arguments, env=self.disk(hold=100))
         self.wait_for_part(process, JOURNAL)
         for arguments in self.arguments, self.plain + self.MEMORY:
             self.fails(1, ["out.npy", "another process", PART], *arguments)
@@ -341,7 +341,7 @@ class Begin(Resume):
 
     def test_small_jobs_have_no_journal(self):
         process = self.start(*self.plain, *self.MEMORY,
-                             env=self.disk(write_us=2000))
+                             env=self.disk(write_us=2000, files=0))
         self.wait_for_part(process)
         time.sleep(0.1)
         self.assert_files("in.npy", PART)
@@ -422,7 +422,7 @@ class Failures(Resume):
 
     def test_a_source_that_changes(self):
         """Nothing of the job is of use then."""
-        process = self.start(*self.arguments, env=self.disk())
+        process = self.start(*self.arguments, env=self.disk(hold=2000))
         while self.records() < 2:
             self.assertIsNone(process.poll())
             time.sleep(0.001)

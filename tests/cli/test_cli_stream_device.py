@@ -50,7 +50,7 @@ class Device(StreamCase):
 
     def test_the_driver_dies(self):
         self.write("out.npy", b"old")
-        process = self.start(*self.arguments, env=self.bad_disk(write_us=5000))
+        process = self.start(*self.arguments, env=self.bad_disk(hold=2))
         self.wait_for_part(process)
         os.kill(self.child_of(process), signal.SIGKILL)
         code, out, err = self.finish(process)
@@ -62,7 +62,7 @@ class Device(StreamCase):
     def test_signals(self):
         for number in signal.SIGINT, signal.SIGTERM:
             process = self.start(*self.arguments,
-                                 env=self.bad_disk(write_us=5000))
+                                 env=self.bad_disk(hold=2))
             self.wait_for_part(process)
             child = self.child_of(process)
             process.send_signal(number)
@@ -73,7 +73,7 @@ class Device(StreamCase):
             self.assert_ends(child)
 
     def test_killed(self):
-        process = self.start(*self.arguments, env=self.bad_disk(write_us=5000))
+        process = self.start(*self.arguments, env=self.bad_disk(hold=2))
         self.wait_for_part(process)
         child = self.child_of(process)
         process.kill()
@@ -86,7 +86,8 @@ class Device(StreamCase):
         """Begins a job that can be resumed, and ends it by `stop`, given its
         process, when something is noted."""
         process = self.start(*self.arguments, "--resume",
-                             env=self.bad_disk(write_us=5000, clock=500))
+                             env=self.bad_disk(write_us=5000, hold=100,
+                                               clock=500))
         deadline = time.monotonic() + 60
         while not os.path.exists(self.path(JOURNAL)) or \
                 os.path.getsize(self.path(JOURNAL)) < 200:

@@ -78,6 +78,18 @@ static rlo__program_cache_stats stats_now(void) {
   return stats;
 }
 
+static rlo__program *get(const spec_storage *s) {
+  rlo__program *program = NULL;
+  ck_assert_int_eq(
+      rlo__program_cache_get(cache, &s->spec, RLO__BUILD_FOREGROUND, &program),
+      RLO_OK);
+  return program;
+}
+
+static void use(const spec_storage *s) {
+  rlo__program_cache_put(cache, get(s));
+}
+
 RLO_TEST(test_program_cache__builds_once_and_shares) {
   spec_storage one;
   spec_storage two;
@@ -85,15 +97,9 @@ RLO_TEST(test_program_cache__builds_once_and_shares) {
   make_spec(good_source, 2, &two);
   rlo__program_cache_stats before = stats_now();
   rlo__program *programs[4];
-  ck_assert_int_eq(rlo__program_cache_get(
-                       cache, &one.spec, RLO__BUILD_FOREGROUND, &programs[0]),
-                   RLO_OK);
-  ck_assert_int_eq(rlo__program_cache_get(
-                       cache, &one.spec, RLO__BUILD_FOREGROUND, &programs[1]),
-                   RLO_OK);
-  ck_assert_int_eq(rlo__program_cache_get(
-                       cache, &two.spec, RLO__BUILD_FOREGROUND, &programs[2]),
-                   RLO_OK);
+  programs[0] = get(&one);
+  programs[1] = get(&one);
+  programs[2] = get(&two);
   ck_assert_ptr_eq(programs[0], programs[1]);
   ck_assert_ptr_ne(programs[0], programs[2]);
   ck_assert_int_gt(programs[0]->max_work_group_items, 0);
@@ -101,9 +107,7 @@ RLO_TEST(test_program_cache__builds_once_and_shares) {
   rlo__program_cache_put(cache, programs[1]);
   rlo__program_cache_put(cache, NULL);
   /* Unused, but still there. */
-  ck_assert_int_eq(rlo__program_cache_get(
-                       cache, &one.spec, RLO__BUILD_FOREGROUND, &programs[3]),
-                   RLO_OK);
+  programs[3] = get(&one);
   ck_assert_ptr_eq(programs[3], programs[1]);
   rlo__program_cache_stats after = stats_now();
   ck_assert_int_eq(after.num_built - before.num_built, 2);
@@ -122,17 +126,11 @@ RLO_TEST(test_program_cache__compares_the_whole_source) {
   make_spec(good_source, 7, &one);
   make_spec(twin, 7, &two);
   rlo__program *programs[3];
-  ck_assert_int_eq(rlo__program_cache_get(
-                       cache, &one.spec, RLO__BUILD_FOREGROUND, &programs[0]),
-                   RLO_OK);
-  ck_assert_int_eq(rlo__program_cache_get(
-                       cache, &two.spec, RLO__BUILD_FOREGROUND, &programs[1]),
-                   RLO_OK);
+  programs[0] = get(&one);
+  programs[1] = get(&two);
   ck_assert_ptr_eq(programs[0], programs[1]);
   *strstr(twin, "100") = '2';
-  ck_assert_int_eq(rlo__program_cache_get(
-                       cache, &two.spec, RLO__BUILD_FOREGROUND, &programs[2]),
-                   RLO_OK);
+  programs[2] = get(&two);
   ck_assert_ptr_ne(programs[0], programs[2]);
   for (int32_t i = 0; i < 3; ++i) {
     rlo__program_cache_put(cache, programs[i]);
@@ -164,7 +162,6 @@ RLO_TEST(test_program_cache__tells_why_a_build_failed_and_forgets_it) {
 /* PoCL parses cl/builtins.cl alone; with a function that is not there, all. */
 RLO_TEST(test_program_cache__declares_all_functions_if_a_kernel_needs_more) {
   spec_storage s;
-  rlo__program *program = NULL;
   make_spec(
       "__kernel void NAME(__global int *out) {\n"
       "#ifdef RLO_BUILTINS\n"
@@ -174,10 +171,7 @@ RLO_TEST(test_program_cache__declares_all_functions_if_a_kernel_needs_more) {
       "}\n",
       5,
       &s);
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
-      RLO_OK);
-  rlo__program_cache_put(cache, program);
+  use(&s);
   if (!is_pocl()) {
     return;
   }
@@ -188,63 +182,38 @@ RLO_TEST(test_program_cache__declares_all_functions_if_a_kernel_needs_more) {
       "__kernel void NAME(__global int *out) { out[0] = min(NUMBER, 3); }\n",
       6,
       &s);
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
-      RLO_OK);
-  rlo__program_cache_put(cache, program);
+  use(&s);
+}
+
+/* Programs that differ in a number. */
+static void use_numbered(int32_t number) {
+  spec_storage s;
+  make_spec(
+      "__kernel void NAME(__global int *o) { o[0] = NUMBER; }", number, &s);
+  use(&s);
 }
 
 RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
-  enum { MANY = MAX_IDLE + 3 };
+  enum { MANY = MAX_IDLE + 3, FIRST = 1000 };
 
   int64_t before = rlo__alloc_live_count();
-  spec_storage s;
-  rlo__program *program = NULL;
   for (int32_t i = 0; i < MANY; ++i) {
-    make_spec(
-        "__kernel void NAME(__global int *o) { o[0] = NUMBER; }", 1000 + i, &s);
-    ck_assert_int_eq(
-        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
-        RLO_OK);
-    rlo__program_cache_put(cache, program);
+    use_numbered(FIRST + i);
   }
   /* An entry, its options, its room for a failure, its kernel. */
   ck_assert_int_le(rlo__alloc_live_count() - before, 4 * MAX_IDLE);
+  /* The newest is there; using it again and again drops none of the others. */
   int64_t built = stats_now().num_built;
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
-      RLO_OK);
-  rlo__program_cache_put(cache, program);
-  ck_assert_int_eq(stats_now().num_built, built); /* the newest is there */
-  /* Using one program again and again drops none of the others. */
-  for (int32_t i = 0; i < MANY; ++i) {
-    ck_assert_int_eq(
-        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
-        RLO_OK);
-    rlo__program_cache_put(cache, program);
+  for (int32_t i = 0; i < 1 + MANY; ++i) {
+    use_numbered(FIRST + MANY - 1);
   }
-  make_spec("__kernel void NAME(__global int *o) { o[0] = NUMBER; }",
-            1000 + MANY - MAX_IDLE,
-            &s);
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
-      RLO_OK);
-  rlo__program_cache_put(cache, program);
+  use_numbered(FIRST + MANY - MAX_IDLE);
   ck_assert_int_eq(stats_now().num_built, built);
-  make_spec("__kernel void NAME(__global int *o) { o[0] = NUMBER; }", 1000, &s);
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
-      RLO_OK);
-  rlo__program_cache_put(cache, program);
+  use_numbered(FIRST);
   ck_assert_int_eq(stats_now().num_built, built + 1); /* the oldest is not */
   /* One was dropped for it, and what is used now drops no more. */
   for (int32_t i = MANY - 2; i < MANY; ++i) {
-    make_spec(
-        "__kernel void NAME(__global int *o) { o[0] = NUMBER; }", 1000 + i, &s);
-    ck_assert_int_eq(
-        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
-        RLO_OK);
-    rlo__program_cache_put(cache, program);
+    use_numbered(FIRST + i);
   }
   ck_assert_int_eq(stats_now().num_built, built + 1);
 }

@@ -89,14 +89,8 @@ static rlo_shape shard_of(const call *c, int side, int32_t device) {
 
 static rlo_redistribution *plan_of(const call *c) {
   rlo_redistribution *plan;
-  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  options.from = &c->shapes[0];
-  options.to = &c->shapes[1];
-  options.from_sharding = c->shardings[0];
-  options.to_sharding = c->shardings[1];
-  options.permutation = c->permutation;
-  options.num_devices = c->num_devices;
-  expect_ok(rlo_redistribution_create(&options, &plan));
+  expect_ok(test_redistribution_create(
+      c->shapes, c->shardings, c->permutation, c->num_devices, &plan));
   return plan;
 }
 

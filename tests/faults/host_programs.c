@@ -14,6 +14,7 @@
 #include "relayout/storage.h"
 #include "relayout/text.h"
 #include "support/dlpack_tensor.h"
+#include "support/redistribute.h"
 #include "support/shape_of.h"
 #include "support/temp_file.h"
 
@@ -99,17 +100,6 @@ static rlo_status run_tensors(rlo_context *context, bool *out_is_right) {
 
 /* --------------------------------------------------------------- exchanges */
 
-static rlo_status make_plan(const rlo_shape shapes[2],
-                            rlo_sharding *const shardings[2],
-                            rlo_redistribution **out_plan) {
-  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  options.from = &shapes[0];
-  options.to = &shapes[1];
-  options.from_sharding = shardings[0];
-  options.to_sharding = shardings[1];
-  return rlo_redistribution_create(&options, out_plan);
-}
-
 /* From rows to columns of devices. */
 static rlo_status exchange(rlo_redistribution *plan, bool *out_is_right) {
   static float parts[2][NUM_DEVICES][COUNT / NUM_DEVICES];
@@ -161,7 +151,7 @@ static rlo_status run_exchange(rlo_context *context, bool *out_is_right) {
     status = rlo_sharding_parse(texts[k], strlen(texts[k]), &shardings[k]);
   }
   if (status == RLO_OK) {
-    status = make_plan(shapes, shardings, &plan);
+    status = test_redistribution_create(shapes, shardings, NULL, 0, &plan);
   }
   if (status == RLO_OK) {
     status = rlo_redistribution_create_adjoint(plan, false, &adjoint);

@@ -151,18 +151,8 @@ cl_context clCreateContext(
   return made;
 }
 
-cl_int clRetainContext(cl_context context) {
-  CHECK(context, CONTEXT);
-  CALL();
-  fake_retain(context);
-  return CL_SUCCESS;
-}
-
-cl_int clReleaseContext(cl_context context) {
-  CHECK(context, CONTEXT);
-  fake_release(context, __func__);
-  return CL_SUCCESS;
-}
+DEFINE_RETAIN(clRetainContext, cl_context, CONTEXT)
+DEFINE_RELEASE(clReleaseContext, cl_context, CONTEXT)
 
 cl_int clGetContextInfo(cl_context context,
                         cl_context_info what,
@@ -202,18 +192,8 @@ cl_mem clCreateBuffer(cl_context context,
   return made;
 }
 
-cl_int clRetainMemObject(cl_mem memory) {
-  CHECK(memory, MEMORY);
-  CALL();
-  fake_retain(memory);
-  return CL_SUCCESS;
-}
-
-cl_int clReleaseMemObject(cl_mem memory) {
-  CHECK(memory, MEMORY);
-  fake_release(memory, __func__);
-  return CL_SUCCESS;
-}
+DEFINE_RETAIN(clRetainMemObject, cl_mem, MEMORY)
+DEFINE_RELEASE(clReleaseMemObject, cl_mem, MEMORY)
 
 cl_int clGetMemObjectInfo(
     cl_mem memory, cl_mem_info what, size_t room, void *out, size_t *size) {
@@ -270,11 +250,7 @@ cl_int clBuildProgram(cl_program program,
   return CL_SUCCESS;
 }
 
-cl_int clReleaseProgram(cl_program program) {
-  CHECK(program, PROGRAM);
-  fake_release(program, __func__);
-  return CL_SUCCESS;
-}
+DEFINE_RELEASE(clReleaseProgram, cl_program, PROGRAM)
 
 cl_int clGetProgramBuildInfo(cl_program program,
                              cl_device_id device,
@@ -304,11 +280,7 @@ cl_kernel clCreateKernel(cl_program program,
   return made;
 }
 
-cl_int clReleaseKernel(cl_kernel kernel) {
-  CHECK(kernel, KERNEL);
-  fake_release(kernel, __func__);
-  return CL_SUCCESS;
-}
+DEFINE_RELEASE(clReleaseKernel, cl_kernel, KERNEL)
 
 cl_int clSetKernelArg(cl_kernel kernel,
                       cl_uint index,

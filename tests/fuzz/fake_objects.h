@@ -141,6 +141,22 @@ void *fake_make(size_t bytes, object_kind kind);
 void fake_retain(void *object);
 void fake_release(void *object, const char *function);
 
+/** The functions of OpenCL that retain and release objects of a kind. */
+#define DEFINE_RETAIN(function, type, kind) \
+  cl_int function(type handle) {            \
+    CHECK(handle, kind);                    \
+    CALL();                                 \
+    fake_retain(handle);                    \
+    return CL_SUCCESS;                      \
+  }
+
+#define DEFINE_RELEASE(function, type, kind) \
+  cl_int function(type handle) {             \
+    CHECK(handle, kind);                     \
+    fake_release(handle, __func__);          \
+    return CL_SUCCESS;                       \
+  }
+
 /** References of objects and commands. */
 void fake_keep(void *object);
 void fake_drop(void *object);

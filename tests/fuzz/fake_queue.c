@@ -171,12 +171,7 @@ static void add_memory(command *c, cl_mem memory) {
   c->memories[c->num_memories++] = memory;
 }
 
-cl_int clRetainCommandQueue(cl_command_queue queue) {
-  CHECK(queue, QUEUE);
-  CALL();
-  fake_retain(queue);
-  return CL_SUCCESS;
-}
+DEFINE_RETAIN(clRetainCommandQueue, cl_command_queue, QUEUE)
 
 cl_int clReleaseCommandQueue(cl_command_queue queue) {
   CHECK(queue, QUEUE);
@@ -343,15 +338,5 @@ cl_int clGetEventInfo(
   }
 }
 
-cl_int clRetainEvent(cl_event event) {
-  CHECK(event, EVENT);
-  CALL();
-  fake_retain(event);
-  return CL_SUCCESS;
-}
-
-cl_int clReleaseEvent(cl_event event) {
-  CHECK(event, EVENT);
-  fake_release(event, __func__);
-  return CL_SUCCESS;
-}
+DEFINE_RETAIN(clRetainEvent, cl_event, EVENT)
+DEFINE_RELEASE(clReleaseEvent, cl_event, EVENT)

@@ -216,6 +216,25 @@ int MPI_Win_lock_all(int assert, MPI_Win win) {
              : code;
 }
 
+/* The link of a team, which counts. */
+static rlo_exchange_link counting_link(const mpi_team *t) {
+  inner_link = *rlo_mpi_link_get(t->link);
+  rlo_exchange_link link = inner_link;
+  link.open = open_and_count;
+  return link;
+}
+
+static rlo_exchange_options options_of(const mpi_case *c,
+                                       const mpi_team *t,
+                                       const rlo_exchange_link *link) {
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  options.plan = c->plan;
+  options.members = t->members;
+  options.num_members = t->num_members;
+  options.link = link;
+  return options;
+}
+
 /* From how many ranks one reads messages where they are. */
 static int64_t count_near(const mpi_team *t) {
   if (!is_apart) {
@@ -251,14 +270,8 @@ static void check_shared_memory(MPI_Comm comm, bool are_apart) {
   }
   is_apart = are_apart;
   has_no_memory = are_apart && t.rank % 2 == 0;
-  inner_link = *rlo_mpi_link_get(t.link);
-  rlo_exchange_link counted = inner_link;
-  counted.open = open_and_count;
-  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
-  options.plan = c.plan;
-  options.members = t.members;
-  options.num_members = t.num_members;
-  options.link = &counted;
+  const rlo_exchange_link counting = counting_link(&t);
+  rlo_exchange_options options = options_of(&c, &t, &counting);
   rlo_exchange *exchanges[2];
   options.message_bytes = 16384;
   options.num_slots = 16;
@@ -313,14 +326,8 @@ static void check_memory_of_some(MPI_Comm comm, bool is_lock) {
   loses_memory = t.rank == 1 && !is_lock;
   loses_lock = t.rank == 1 && is_lock;
   num_asked = 0;
-  inner_link = *rlo_mpi_link_get(t.link);
-  rlo_exchange_link counted = inner_link;
-  counted.open = open_and_count;
-  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
-  options.plan = c.plan;
-  options.members = t.members;
-  options.num_members = t.num_members;
-  options.link = &counted;
+  const rlo_exchange_link counting = counting_link(&t);
+  rlo_exchange_options options = options_of(&c, &t, &counting);
   options.message_bytes = 65536;
   for (int k = 0; k < 2; ++k) {
     rlo_exchange *exchange;
@@ -549,11 +556,7 @@ static void run_and_die(void) {
   mpi_team_begin_run(&t, &c);
   inner_link = *rlo_mpi_link_get(t.link);
   inner_link.start_send = t.rank == 1 ? die : inner_link.start_send;
-  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
-  options.plan = c.plan;
-  options.members = t.members;
-  options.num_members = t.num_members;
-  options.link = &inner_link;
+  const rlo_exchange_options options = options_of(&c, &t, &inner_link);
   rlo_exchange *exchange;
   CHECK_OK(rlo_exchange_create(&options, &exchange));
 }

@@ -117,7 +117,8 @@ class MpiConvert(cli_case.CliCase):
                              "--memory", "1MiB")
         # The part is there while the ranks work.
         end = time.monotonic() + 60
-        while len(os.listdir(self.folder)) < 2 and time.monotonic() < end:
+        while len(os.listdir(self.folder)) < 2:
+            self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
         killed = 0
         for entry in os.listdir("/proc"):
@@ -127,7 +128,9 @@ class MpiConvert(cli_case.CliCase):
         process.communicate(timeout=60)
         self.assertEqual(killed, 1)
         self.assertNotEqual(process.returncode, 0)
-        self.assertLess(time.monotonic() - begin, 10)
+        # Ten seconds, on a machine that is not busy with other tests.
+        patience = float(os.environ.get("CK_TIMEOUT_MULTIPLIER", 1))
+        self.assertLess(time.monotonic() - begin, 10 * patience)
         # Open MPI tells the others to end, MPICH kills them too; then the next
         # output into the folder removes the part.
         version = subprocess.run([MPIEXEC, "--version"], check=True,

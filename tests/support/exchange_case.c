@@ -148,14 +148,9 @@ static void describe(exchange_case *c) {
 
 /* Plans what is set; false if it is not supported. */
 static bool plan(exchange_case *c) {
-  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  options.from = &c->shapes[0];
-  options.to = &c->shapes[1];
-  options.from_sharding = c->shardings[0];
-  options.to_sharding = c->shardings[1];
-  options.permutation = c->permutation;
-  options.num_devices = c->num_devices;
-  if (rlo_redistribution_create(&options, &c->plan) != RLO_OK) {
+  if (test_redistribution_create(
+          c->shapes, c->shardings, c->permutation, c->num_devices, &c->plan) !=
+      RLO_OK) {
     return false;
   }
   for (int64_t k = 0; k < 2 * c->num_devices; ++k) {

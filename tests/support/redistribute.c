@@ -19,6 +19,21 @@ test_memory test_memory_make(const rlo_shape *shape) {
   return memory;
 }
 
+rlo_status test_redistribution_create(const rlo_shape shapes[2],
+                                      rlo_sharding *const shardings[2],
+                                      const int32_t *permutation,
+                                      int64_t num_devices,
+                                      rlo_redistribution **out_plan) {
+  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
+  options.from = &shapes[0];
+  options.to = &shapes[1];
+  options.from_sharding = shardings[0];
+  options.to_sharding = shardings[1];
+  options.permutation = permutation;
+  options.num_devices = num_devices;
+  return rlo_redistribution_create(&options, out_plan);
+}
+
 void test_run_list(rlo_problem_list *list, const void *src, void *dst) {
   expect_ok(rlo_problem_list_run_host(list, &src, dst));
   rlo_problem_list_release(list);

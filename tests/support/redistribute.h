@@ -13,6 +13,14 @@ typedef struct test_memory {
 /** Memory for arrays of this shape, of bytes 0xa5. The caller frees `bytes`. */
 test_memory test_memory_make(const rlo_shape *shape);
 
+/** Makes a plan of a redistribution from the first shape and sharding to the
+ *  second. Returns what making it returned. */
+rlo_status test_redistribution_create(const rlo_shape shapes[2],
+                                      rlo_sharding *const shardings[2],
+                                      const int32_t *permutation,
+                                      int64_t num_devices,
+                                      rlo_redistribution **out_plan);
+
 /** Runs the problems of a list from one memory to another; releases the list.
  */
 void test_run_list(rlo_problem_list *list, const void *src, void *dst);

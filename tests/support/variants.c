@@ -100,28 +100,53 @@ static int64_t read_value(test_reading how, int64_t value, int64_t unit_bytes) {
   return value;
 }
 
-/* The number of a constant's variant; -1: nothing to tell, -2: not declared. */
+static bool is_constant(const test_constant *c,
+                        const char *file,
+                        const char *name) {
+  return strcmp(c->name, name) == 0 && strcmp(c->kernel_file, file) == 0;
+}
+
+/* A constant of the table; test_num_constants: not declared. Launches come by
+ * the hundred thousand, most of them with the constants of the one before. */
+static int32_t find_constant(const char *file, const char *name, int32_t nth) {
+  static int32_t last[RLO__LAUNCH_MAX_DEFINES];
+  if (is_constant(&test_constants[last[nth]], file, name)) {
+    return last[nth];
+  }
+  for (int32_t n = 0; n < test_num_constants; ++n) {
+    if (is_constant(&test_constants[n], file, name)) {
+      last[nth] = n;
+      return n;
+    }
+  }
+  return test_num_constants;
+}
+
+/* The number of the variant that a launch's nth constant makes; -1: nothing to
+ * tell, -2: not declared. */
 static int32_t find_number(const char *file,
                            const char *name,
+                           int32_t nth,
                            int64_t value,
                            int64_t unit_bytes) {
+  const int32_t found = find_constant(file, name, nth);
+  if (found == test_num_constants) {
+    return -2;
+  }
+  const test_constant *c = &test_constants[found];
+  if (c->reading == IGNORED) {
+    return -1;
+  }
   int32_t before = 0;
-  for (int32_t n = 0; n < test_num_constants; ++n) {
-    const test_constant *c = &test_constants[n];
-    if (strcmp(c->kernel_file, file) == 0 && strcmp(c->name, name) == 0) {
-      if (c->reading == IGNORED) {
-        return -1;
-      }
-      int64_t read = read_value(c->reading, value, unit_bytes);
-      int32_t unit = c->is_per_unit ? __builtin_ctzll((uint64_t)unit_bytes) : 0;
-      for (int32_t v = 0; v < c->num_values; ++v) {
-        if (c->values[v] == read) {
-          return before + unit * c->num_values + v;
-        }
-      }
-      return -2;
+  for (int32_t n = 0; n < found; ++n) {
+    before += numbers_of(&test_constants[n]);
+  }
+  int64_t read = read_value(c->reading, value, unit_bytes);
+  int32_t unit = c->is_per_unit ? __builtin_ctzll((uint64_t)unit_bytes) : 0;
+  for (int32_t v = 0; v < c->num_values; ++v) {
+    if (c->values[v] == read) {
+      return before + unit * c->num_values + v;
     }
-    before += numbers_of(c);
   }
   return -2;
 }
@@ -133,7 +158,7 @@ bool test_variants_of(const rlo__launch *launch, test_variant_set *out_set) {
     const rlo__define *define = &launch->defines[d];
     int64_t value = define->count > 0 ? launch->numbers[define->first] : 0;
     int32_t number =
-        find_number(launch->kernel_file, define->name, value, unit_bytes);
+        find_number(launch->kernel_file, define->name, d, value, unit_bytes);
     if (number == -2) {
       printf("tests/support/variants_table.c does not declare %s %s=%lld\n",
              launch->kernel_file,
@@ -171,12 +196,14 @@ static bool plan_case(const rlo_device_info *device,
   if (status == RLO_UNSUPPORTED || rlo_problem_is_empty(&scratch)) {
     return false;
   }
-  ck_assert_msg(status == RLO_OK,
-                "%s to %s by %s: %s",
-                c->pair->src,
-                c->pair->dst,
-                c->family->name,
-                rlo_error_last()->message);
+  /* Check writes to a file at each assertion, passed or not. */
+  if (status != RLO_OK) {
+    ck_abort_msg("%s to %s by %s: %s",
+                 c->pair->src,
+                 c->pair->dst,
+                 c->family->name,
+                 rlo_error_last()->message);
+  }
   fn(payload, c, &launch);
   return true;
 }
@@ -302,6 +329,9 @@ static void note_kind(void *payload,
   const size_t size = sizeof into->numbers / sizeof into->numbers[0];
   test_variant_set set;
   const test_cover *cover = into->cover;
+  if (cover->watch != NULL) {
+    cover->watch(NULL, c, launch);
+  }
   if (!test_variants_of(launch, &set)) {
     ck_assert(cover->skips_undeclared);
     return;
@@ -336,6 +366,70 @@ static void note_kind(void *payload,
   into->numbers[place] = ++into->count;
 }
 
+/* Of the kinds that have a variant, or of all where it is -1, the one with most
+ * that is new for what it costs; -1: none has anything. */
+static int32_t find_best(const kinds *all,
+                         int32_t variant,
+                         const test_variant_set *reached) {
+  int32_t best = -1;
+  int32_t most_new = 0;
+  for (int32_t n = 0; n < all->count; ++n) {
+    if (variant >= 0 && !test_variant_set_has(&all->sets[n], variant)) {
+      continue;
+    }
+    int32_t num_new = test_variant_set_count_new(&all->sets[n], reached);
+    if (num_new > 0 &&
+        (best < 0 || num_new * all->costs[best] > most_new * all->costs[n])) {
+      most_new = num_new;
+      best = n;
+    }
+  }
+  return best;
+}
+
+/* The variant, of those that are not reached, that the fewest kinds have; -1:
+ * all are reached. */
+static int32_t find_rarest(const int32_t *num_holders,
+                           const test_variant_set *reached) {
+  int32_t rarest = -1;
+  for (int32_t v = 0; v < TEST_MAX_VARIANTS; ++v) {
+    if (num_holders[v] > 0 && !test_variant_set_has(reached, v) &&
+        (rarest < 0 || num_holders[v] < num_holders[rarest])) {
+      rarest = v;
+    }
+  }
+  return rarest;
+}
+
+/* Keeps few kinds that together have every variant: for the rarest that is
+ * missing, whatever else is chosen, one of the few that have it is needed. */
+static void keep_cover(kinds *all) {
+  static int32_t num_holders[TEST_MAX_VARIANTS];
+  memset(num_holders, 0, sizeof num_holders);
+  for (int32_t n = 0; n < all->count; ++n) {
+    for (int32_t v = 0; v < TEST_MAX_VARIANTS; ++v) {
+      num_holders[v] += test_variant_set_has(&all->sets[n], v);
+    }
+  }
+  test_variant_set reached = {{0}};
+  int32_t count = 0;
+  for (int32_t v; (v = find_rarest(num_holders, &reached)) >= 0; ++count) {
+    /* Those before it are kept; it changes places with one that is not. */
+    const int32_t best = find_best(all, v, &reached);
+    const test_variant_case c = all->cases[best];
+    const test_variant_set set = all->sets[best];
+    const int64_t cost = all->costs[best];
+    all->cases[best] = all->cases[count];
+    all->sets[best] = all->sets[count];
+    all->costs[best] = all->costs[count];
+    all->cases[count] = c;
+    all->sets[count] = set;
+    all->costs[count] = cost;
+    test_variant_set_add(&reached, &set);
+  }
+  all->count = count;
+}
+
 int32_t test_variants_cover(const rlo_device_info *device,
                             const test_cover *cover,
                             test_variant_case *out_cases,
@@ -347,21 +441,13 @@ int32_t test_variants_cover(const rlo_device_info *device,
   all.cover = cover;
   test_variants_each(device, cover->is_small, cover->filter, note_kind, &all);
   memset(out_reached, 0, sizeof *out_reached);
+  if (cover->is_small) {
+    /* A simulator takes its time for each. On a device the cases whose programs
+     * many others share, which are chosen below, are worth more. */
+    keep_cover(&all);
+  }
   int32_t count = 0;
-  for (;;) {
-    int32_t best = -1;
-    int32_t most_new = 0;
-    for (int32_t n = 0; n < all.count; ++n) {
-      int32_t num_new = test_variant_set_count_new(&all.sets[n], out_reached);
-      if (num_new > 0 &&
-          (best < 0 || num_new * all.costs[best] > most_new * all.costs[n])) {
-        most_new = num_new;
-        best = n;
-      }
-    }
-    if (best < 0) {
-      break;
-    }
+  for (int32_t best; (best = find_best(&all, -1, out_reached)) >= 0;) {
     ck_assert_int_lt(count, capacity);
     out_sets[count] = all.sets[best];
     out_cases[count++] = all.cases[best];

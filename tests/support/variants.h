@@ -91,11 +91,13 @@ typedef struct test_cover {
   /** Leaves out cases with a value that variants_table.c does not declare, and
    *  prints it: of devices other than PoCL's, whose sizes the table is of. */
   bool skips_undeclared;
+  /** Is told each launch too; NULL: nobody is. */
+  test_variant_fn watch;
 } test_cover;
 
-/** Few cases that together have every variant that any case has: next comes
- *  always the one with most that is new. And the variants of each. `capacity`
- *  is asserted.
+/** Few cases that together have every variant that any case has, in an order in
+ *  which the next one always has most that is new. And the variants of each.
+ *  `capacity` is asserted.
  *  @param out_reached  the variants of the cases.
  *  @return how many. */
 int32_t test_variants_cover(const rlo_device_info *device,

@@ -61,14 +61,8 @@ static void pair_deinit(pair *p) {
 
 static rlo_redistribution *pair_plan(pair *p) {
   rlo_redistribution *plan;
-  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  options.from = &p->shapes[0];
-  options.to = &p->shapes[1];
-  options.from_sharding = p->shardings[0];
-  options.to_sharding = p->shardings[1];
-  options.permutation = p->permutation;
-  options.num_devices = p->num_devices;
-  expect_ok(rlo_redistribution_create(&options, &plan));
+  expect_ok(test_redistribution_create(
+      p->shapes, p->shardings, p->permutation, p->num_devices, &plan));
   return plan;
 }
 

@@ -99,14 +99,8 @@ static void begin(run *r, int i) {
     expect_ok(rlo_sharding_parse(
         shardings[side], strlen(shardings[side]), &r->shardings[side]));
   }
-  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  options.from = &r->shapes[0];
-  options.to = &r->shapes[1];
-  options.from_sharding = r->shardings[0];
-  options.to_sharding = r->shardings[1];
-  options.permutation = cases[i].permutation;
-  options.num_devices = r->num_devices;
-  expect_ok(rlo_redistribution_create(&options, &r->plan));
+  expect_ok(test_redistribution_create(
+      r->shapes, r->shardings, cases[i].permutation, r->num_devices, &r->plan));
 }
 
 static void end(run *r) {
@@ -186,12 +180,8 @@ RLO_TEST(
   r.shapes[1] = r.shapes[0];
   expect_ok(rlo_sharding_make(RLO_SHARDING_UNREDUCED, &r.shardings[0]));
   expect_ok(rlo_sharding_parse(sharding, strlen(sharding), &r.shardings[1]));
-  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  options.from = &r.shapes[0];
-  options.to = &r.shapes[1];
-  options.from_sharding = r.shardings[0];
-  options.to_sharding = r.shardings[1];
-  expect_ok(rlo_redistribution_create(&options, &r.plan));
+  expect_ok(
+      test_redistribution_create(r.shapes, r.shardings, NULL, 0, &r.plan));
   ck_assert_int_eq(rlo_redistribution_num_devices(r.plan), 4);
   static const float summands[4][4] = {{1e8F, 1, 2, 3},
                                        {1, 10, 20, 30},
