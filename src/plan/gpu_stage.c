@@ -156,7 +156,7 @@ static void stack(const draft *d, rlo__gpu_stage *s) {
 /* Rounds of bank accesses in which the first lanes gather a unit each: 1
  * without conflicts. The mean over the groups of lanes that memory serves at a
  * time. */
-static double bank_rounds(const draft *d, const rlo__gpu_stage *s) {
+static double find_bank_rounds(const draft *d, const rlo__gpu_stage *s) {
   int64_t access_bytes = rlo__max(d->unit_bytes, BANK_BYTES);
   int64_t at_a_time = (int64_t)BANKS * BANK_BYTES / access_bytes;
   int64_t rounds = 0;
@@ -202,7 +202,9 @@ static void place_lanes(draft *d) {
 
 /* Instructions of a group, or what local memory takes in instructions if that
  * is more. */
-static double cost(const draft *d, const rlo__gpu_stage *s) {
+static double cost(const draft *d,
+                   const rlo__gpu_stage *s,
+                   double bank_rounds) {
   int64_t words = 1;
   for (int32_t k = 0; k < d->block->num_axes; ++k) {
     words *= d->block->axes[k].size;
@@ -218,26 +220,31 @@ static double cost(const draft *d, const rlo__gpu_stage *s) {
       (double)words *
           ((double)WORD_INSTRUCTIONS + (double)UNIT_INSTRUCTIONS * units);
   double rounds =
-      (double)ISSUES_PER_ROUND * ((double)s->pieces * store_rounds +
-                                  (double)words * units * bank_rounds(d, s));
+      (double)ISSUES_PER_ROUND *
+      ((double)s->pieces * store_rounds + (double)words * units * bank_rounds);
   return instructions > rounds ? instructions + 0.1 * rounds
                                : rounds + 0.1 * instructions;
 }
+
+/* The layout that costs least so far; cost 0: none. */
+typedef struct choice {
+  rlo__gpu_stage stage;
+  double cost, bank_rounds;
+} choice;
 
 /* Keeps the layout of a draft in `best` if it fits and costs less. */
 static void try_layout(const draft *d,
                        int64_t limit_bytes,
                        rlo__gpu_stage *s,
-                       double *inout_least,
-                       rlo__gpu_stage *best) {
+                       choice *best) {
   stack(d, s);
   if (s->local_bytes > limit_bytes) {
     return;
   }
-  double c = cost(d, s);
-  if (*inout_least == 0.0 || c < *inout_least) {
-    *inout_least = c;
-    *best = *s;
+  const double rounds = find_bank_rounds(d, s);
+  const double c = cost(d, s, rounds);
+  if (best->cost == 0.0 || c < best->cost) {
+    *best = (choice){*s, c, rounds};
   }
 }
 
@@ -246,24 +253,23 @@ static void try_layout(const draft *d,
 static bool try_paddings(draft *d,
                          int64_t limit_bytes,
                          rlo__gpu_stage *s,
-                         double *inout_least,
-                         rlo__gpu_stage *best) {
+                         choice *best) {
   d->padding = 0;
   d->padded = -1;
-  try_layout(d, limit_bytes, s, inout_least, best);
+  try_layout(d, limit_bytes, s, best);
   if (s->local_bytes > limit_bytes) {
     return false;
   }
   for (int32_t k = d->run_axes; k < d->block->num_axes; ++k) {
     d->padded = k;
     for (d->padding = 1; d->padding < MAX_PADDING; ++d->padding) {
-      if (bank_rounds(d, best) < GOOD_ROUNDS) {
+      if (best->bank_rounds < GOOD_ROUNDS) {
         return true;
       }
-      try_layout(d, limit_bytes, s, inout_least, best);
+      try_layout(d, limit_bytes, s, best);
     }
   }
-  return bank_rounds(d, best) < GOOD_ROUNDS;
+  return best->bank_rounds < GOOD_ROUNDS;
 }
 
 bool rlo__gpu_stage_lay_out(const rlo__family_query *query,
@@ -284,21 +290,24 @@ bool rlo__gpu_stage_lay_out(const rlo__family_query *query,
                         ? problem->src.axis[block->repeat_axis] * d.unit_bytes
                         : 0;
   place_lanes(&d);
-  double least = 0.0;
+  choice best = {.cost = 0.0};
   rlo__gpu_stage s = {0};
   int64_t narrow = rlo__max(d.unit_bytes, BANK_BYTES);
   for (d.run_axes = count_run_axes(&d); d.run_axes >= 0; --d.run_axes) {
     d.is_aligned = is_aligned(&d);
     s.read_bytes = s.store_bytes = PIECE_BYTES;
-    if (try_paddings(&d, limit_bytes, &s, &least, out_stage)) {
-      return true;
+    if (try_paddings(&d, limit_bytes, &s, &best)) {
+      break;
     }
     if (narrow < PIECE_BYTES) {
       s.store_bytes = narrow;
-      (void)try_paddings(&d, limit_bytes, &s, &least, out_stage);
+      (void)try_paddings(&d, limit_bytes, &s, &best);
       s.read_bytes = s.store_bytes = d.unit_bytes;
-      (void)try_paddings(&d, limit_bytes, &s, &least, out_stage);
+      (void)try_paddings(&d, limit_bytes, &s, &best);
     }
   }
-  return least > 0.0;
+  if (best.cost > 0.0) {
+    *out_stage = best.stage;
+  }
+  return best.cost > 0.0;
 }
