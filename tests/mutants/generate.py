@@ -320,12 +320,17 @@ def is_on_device(path):
     return path.startswith(("cl/", "src/runtime/", "src/codegen/"))
 
 
-def stages_of(path):
-    """What ctest is asked, in turn, before a mutant of this file survives, and
-    for how many seconds of CPU a program may run."""
-    first = next(tests for files, tests in FIRST_TESTS if re.match(files, path))
-    limit = 600 if path.startswith("cl/") else 60
-    stages = [(("-R", regex), limit) for regex in first]
+def first_stages(path):
+    """What ctest is asked first about a mutant of this file, and for how many
+    seconds of CPU a program may run."""
+    tests = next(tests for files, tests in FIRST_TESTS if re.match(files, path))
+    limit = 600 if path.startswith("cl/") else 20
+    return [(("-R", regex), limit) for regex in tests]
+
+
+def last_stages(path):
+    """As first_stages, before the mutant survives."""
+    stages = []
     if not path.startswith("cl/"):
         stages.append((("-L", "^host$", "-E", LEFT_OUT), 300))
     if is_on_device(path):

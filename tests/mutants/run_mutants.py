@@ -240,6 +240,8 @@ class Generated:
         self.commands = {}
         self.objects = {}
         self.counts = {}
+        self.known = {}
+        self.undecided = []
         self.survived = []
         self.log = WORK / "logs" / "generated.log"
 
@@ -257,32 +259,33 @@ class Generated:
         status, _ = run(words, self.log, cwd=entry["directory"])
         return target.read_bytes() if status == 0 else None
 
-    def find_verdict(self, site):
-        """The verdict on a site, which is applied to the tree meanwhile."""
+    def find_verdict(self, site, is_first):
+        """The verdict on a site, which is applied to the tree meanwhile, of the
+        first tests or of the others."""
         is_kernel = site.path.startswith("cl/")
         if not is_kernel and site.path not in self.objects:
             self.objects[site.path] = self.compile_alone(site)
         target = TREE / site.path
         try:
             target.write_text(site.apply((ROOT / site.path).read_text()))
-            if not is_kernel:
+            if not is_kernel and is_first:
                 code = self.compile_alone(site)
                 if code is None:
                     return "does not build"
                 if code == self.objects[site.path]:
                     return "equivalent"
-            return self.find_failing_test(site)
+            return self.find_failing_test(site, is_first)
         finally:
             copy_file(site.path)
 
-    def find_failing_test(self, site):
-        for selection, seconds in generate.stages_of(site.path):
+    def find_failing_test(self, site, is_first):
+        stages = (generate.first_stages if is_first else generate.last_stages)
+        for selection, seconds in stages(site.path):
             environment = dict(os.environ)
-            is_one = selection[0] == "-R"
-            if is_one:
+            if is_first:
                 # What hangs or crashes ends the suite, and not one test of it.
                 environment["CK_FORK"] = "no"
-            targets = targets_of(selection[1]) if is_one else ()
+            targets = targets_of(selection[1]) if is_first else ()
             if not compile_tree(self.log, targets):
                 return "does not build"
 
@@ -294,33 +297,50 @@ class Generated:
                              env=environment, preexec_fn=limit)
             if test:
                 return f"caught by {test}"
-        return "SURVIVED"
+        return "passes the first tests" if is_first else "SURVIVED"
 
-    def judge(self, site, explained):
-        """Counts a mutant. Returns whether it was one: it compiled, and it is not
-        known to change nothing."""
-        if explained is not None:
-            verdict, seconds = f"explained: {explained}", 0.0
-        else:
+    def read_report(self):
+        """Takes over what earlier runs caught or found equivalent."""
+        for line in REPORT.read_text().splitlines() if REPORT.exists() else ():
+            found = re.fullmatch(r"(.*\]: )(caught by \S+|equivalent)", line)
+            if found:
+                self.known[found.group(1)] = found.group(2)
+
+    def judge(self, site, why, is_first=True):
+        """Runs tests on a mutant and counts it, unless it is to be judged again by
+        the tests that are not run first. Returns whether it is one: it compiles,
+        and it is not known to change nothing."""
+        seconds = 0.0
+        line = f"{site.area} {site.name} {site.change} [{site.line}]: "
+        if line in self.known:
+            verdict = self.known[line]
+        elif why is None:
             started = time.monotonic()
             self.log.unlink(missing_ok=True)
-            verdict = self.find_verdict(site)
+            verdict = self.find_verdict(site, is_first)
             seconds = time.monotonic() - started
+        else:
+            verdict = f"explained: {why}"
         if verdict == "does not build":
             return False
         kind = verdict.split(" ")[0].rstrip(":")
+        say(f"{line}{verdict} ({seconds:.0f} s)")
+        if kind == "passes":
+            self.undecided.append(site)
+            return True
+        if line not in self.known:
+            with open(REPORT, "a", encoding="utf-8") as out:
+                out.write(f"{line}{verdict}\n")
         counts = self.counts.setdefault(site.area, {})
         counts[kind] = counts.get(kind, 0) + 1
-        line = (f"{site.area} {site.name} {site.change}: {verdict} "
-                f"({seconds:.0f} s) [{site.line}]")
-        say(line)
-        with open(REPORT, "a", encoding="utf-8") as out:
-            out.write(line + "\n")
         if kind == "SURVIVED":
             self.survived.append(site)
-            # The log of the last survivor but one is of no more use.
-            shutil.copyfile(self.log, WORK / "logs" / "survivor.log")
         return kind in ("caught", "SURVIVED")
+
+    def judge_undecided(self):
+        """The long tests, last: what the first ones catch is known early."""
+        for site in self.undecided:
+            self.judge(site, None, is_first=False)
 
     def share(self, areas):
         caught = sum(self.counts[a].get("caught", 0) for a in areas)
@@ -361,7 +381,10 @@ def run_generated(arguments):
         for name in arguments.site:
             if not generated.judge(generate.read_site(ROOT, name), None):
                 say(f"{name}: no mutant")
+        generated.judge_undecided()
         return generated.summarize()
+    if arguments.resume:
+        generated.read_report()
     seed = arguments.seed
     sites_of = generate.find_area_sites(ROOT, tracked_files(), arguments.chosen)
     if not sites_of:
@@ -373,6 +396,7 @@ def run_generated(arguments):
         if count == arguments.generate:
             break
         count += generated.judge(site, explained.get(site.key))
+    generated.judge_undecided()
     return generated.summarize()
 
 
@@ -407,6 +431,8 @@ def main():
                         help="of the draw; without one, another each time")
     parser.add_argument("--in", dest="chosen", default="", metavar="REGEX",
                         help="draw from these areas or files only")
+    parser.add_argument("--resume", action="store_true",
+                        help="believe build/mutants/report.txt what it says is caught")
     parser.add_argument("--site", action="append", metavar="SITE",
                         help="the drawn mutant FILE:LINE:COLUMN:KIND")
     parser.add_argument("names", nargs="*", metavar="NAME",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/rewrite.h"
+#include "ir/widen.h"
 #include "relayout/ops.h"
 #include "relayout/problem.h"
 #include "support/random_shape.h"
@@ -454,6 +455,59 @@ RLO_TEST(test_canonical__keeps_the_map_of_any_problem) {
                          &problem, n % 2 == 0 ? 0 : 128, count_step, &steps),
                      RLO_OK);
     ck_assert_msg(steps == 0, "case %d changes when canonicalised again", n);
+  }
+}
+
+/* Units in parts move what units do, whatever their positions consist of. */
+RLO_TEST(test_canonical__narrow_units_keep_the_map_of_any_problem) {
+  test_random random =
+      test_random_begin("test_canonical__narrow_units_keep_the_map");
+  for (size_t b = 0; b < ARENA_BYTES; ++b) {
+    src_memory[b] = (uint8_t)((b * 2654435761u) >> 13);
+  }
+
+  enum { MEMORY_BYTES = 4 * 8192 };
+
+  for (int n = 0; n < 2000; ++n) {
+    draw_raw(&random, &problem);
+    problem.src_bytes = problem.dst_bytes = MEMORY_BYTES;
+    problem.unit_bits = n % 2 == 0 ? 32 : 16;
+    int32_t bits = n % 3 == 0 ? 16 : 8;
+    for (int32_t b = 0; b < problem.unit_bits / 8; ++b) {
+      problem.fill[b] = (uint8_t)(0x5a + b % (bits / 8));
+    }
+    memset(before_memory, 0xee, MEMORY_BYTES);
+    memset(after_memory, 0xee, MEMORY_BYTES);
+    ck_assert_int_eq(rlo_problem_run_host(&problem, src_memory, before_memory),
+                     RLO_OK);
+    ck_assert(rlo__fill_repeats(&problem, bits));
+    ck_assert(bits == 8 || !rlo__fill_repeats(&problem, 8));
+    ck_assert_int_eq(rlo__narrow(&problem, bits), RLO_OK);
+    ck_assert_int_eq(problem.unit_bits, bits);
+    ck_assert_msg(
+        rlo_problem_run_host(&problem, src_memory, after_memory) == RLO_OK &&
+            memcmp(before_memory, after_memory, MEMORY_BYTES) == 0,
+        "case %d moves other bytes in parts of %d bits",
+        n,
+        bits);
+  }
+}
+
+/* What is behind a full list of guards or terms stays when one of them goes. */
+RLO_TEST(test_canonical__keeps_what_lies_behind_full_lists) {
+  make(8, 2, (int64_t[]){50, 50}, (int64_t[]){50, 1}, (int64_t[]){50, 1});
+  for (int32_t g = 0; g < RLO_MAX_GUARDS; ++g) {
+    add_guard(RLO_GUARD_PAD, 0, (int64_t[]){1, 1}, g + 1);
+  }
+  memset(problem.fill, 0x5a, sizeof problem.fill);
+  problem.written_bytes = 77;
+  for (int32_t g = RLO_MAX_GUARDS - 1; g >= 0; --g) {
+    rlo__rewrite_remove_guard(&problem, g / 2);
+    ck_assert_int_eq(problem.num_guards, g);
+    ck_assert_int_eq(problem.fill[0], 0x5a);
+    ck_assert_int_eq(problem.fill[15], 0x5a);
+    ck_assert_int_eq(problem.src_bytes, 1 << 20);
+    ck_assert_int_eq(problem.written_bytes, 77);
   }
 }
 
