@@ -16,6 +16,8 @@ from collections import namedtuple
 FIRST_TESTS = (
     (r"src/plan/(wisdom|schedule)", ("^test_(wisdom|schedule)$",)),
     (r"src/plan/", ("^test_(planner|geometry|plane|schedule|wisdom|family|gpu_)",)),
+    (r"src/ops/redistribution", ("^test_redistribution",)),
+    (r"src/ops/segment_sum", ("^test_(segment_sum|record)$",)),
     (r"src/ir/|src/ops/",
      ("^test_(canonical|lower|index|piece$|record|strides|ops|adjoint|indexed)",)),
     (r"src/base/table", ("^test_table$",)),

@@ -120,6 +120,32 @@ RLO_TEST(test_wisdom__stays_sorted_and_bounded) {
   ck_assert_int_eq(wisdom.num_entries, RLO__WISDOM_MAX_ENTRIES);
 }
 
+/* Every part of a key orders records, so that each is found again whatever came
+ * before and after it. */
+RLO_TEST(test_wisdom__finds_each_of_keys_that_differ_in_one_part) {
+  static const int64_t alignments[] = {8, 64, 1, 16, 4, 32, 2};
+
+  enum { PARTS = 3, KEYS = 7 * PARTS * PARTS };
+
+  rlo__wisdom_key keys[KEYS];
+  for (int32_t n = 0; n < KEYS; ++n) {
+    keys[n].problem.high = (uint64_t)(n * 2 % PARTS);
+    keys[n].problem.low = (uint64_t)(n / PARTS * 2 % PARTS);
+    keys[n].alignment_bytes = alignments[n / PARTS / PARTS];
+    const rlo__wisdom_entry entry = {.key = keys[n],
+                                     .family = &rlo__family_cpu_tile,
+                                     .schedule = &rlo__schedules[0],
+                                     .fraction = n};
+    ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+    for (int32_t k = 0; k < KEYS; ++k) {
+      const rlo__wisdom_entry *found =
+          k <= n ? rlo__wisdom_find(&wisdom, &keys[k]) : NULL;
+      ck_assert(k > n || (found != NULL && found->fraction == k));
+    }
+  }
+  ck_assert_int_eq(wisdom.num_entries, KEYS);
+}
+
 RLO_TEST(test_wisdom__text_is_as_the_header_tells) {
   lower("f32[300,200]", "f32[300,200]{0,1}");
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.8706);
