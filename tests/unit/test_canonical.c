@@ -493,6 +493,24 @@ RLO_TEST(test_canonical__narrow_units_keep_the_map_of_any_problem) {
   }
 }
 
+/* A term that a guard alone used goes with the guard. */
+RLO_TEST(test_canonical__drops_the_terms_of_guards_that_go) {
+  for (int32_t others = 0; others <= 2; ++others) {
+    make(8, 2, (int64_t[]){4, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
+    problem.num_terms = 1;
+    problem.terms[0].divisor = 3;
+    problem.terms[0].form.axis[1] = 1;
+    for (int32_t g = 0; g < others; ++g) {
+      add_guard(RLO_GUARD_PAD, g, (int64_t[]){2 - g, 1}, 7);
+    }
+    add_guard(RLO_GUARD_PAD, 0, (int64_t[]){0, 0}, 100);
+    problem.guards[others].form.term[0] = 1;
+    canonicalize(0);
+    ck_assert_int_eq(problem.num_guards, others);
+    ck_assert_int_eq(problem.num_terms, 0);
+  }
+}
+
 /* What is behind a full list of guards or terms stays when one of them goes. */
 RLO_TEST(test_canonical__keeps_what_lies_behind_full_lists) {
   make(8, 2, (int64_t[]){50, 50}, (int64_t[]){50, 1}, (int64_t[]){50, 1});

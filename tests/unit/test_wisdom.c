@@ -146,6 +146,32 @@ RLO_TEST(test_wisdom__finds_each_of_keys_that_differ_in_one_part) {
   ck_assert_int_eq(wisdom.num_entries, KEYS);
 }
 
+/* Wisdom decides; what the families say by themselves is told all the same. */
+RLO_TEST(test_wisdom__explains_as_without) {
+  static rlo__choice without;
+  lower("f32[3000,2000]", "f32[3000,2000]{0,1}");
+  rlo__plan_request request = {.problem = &problem,
+                               .device = &device,
+                               .wisdom = &wisdom,
+                               .is_explaining = true};
+  ck_assert_int_eq(rlo__planner_choose(&request, &without, &launch), RLO_OK);
+  ck_assert_int_eq(without.decision, RLO_PLAN_DECISION_ESTIMATE);
+  remember(&rlo__family_cpu_tile, "tile 8x8", 0.5);
+  ck_assert_int_eq(rlo__planner_choose(&request, &choice, &launch), RLO_OK);
+  ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_WISDOM);
+  ck_assert_str_eq(choice.family->name, "tile");
+  ck_assert_ptr_eq(choice.schedule, rlo__schedule_find("tile 8x8"));
+  ck_assert_int_gt(choice.num_candidates, 5);
+  ck_assert_int_eq(choice.num_candidates, without.num_candidates);
+  for (int32_t n = 0; n < choice.num_candidates; ++n) {
+    const rlo_plan_candidate *c = &choice.candidates[n];
+    const rlo_plan_candidate *w = &without.candidates[n];
+    ck_assert_str_eq(c->family, w->family);
+    ck_assert_str_eq(c->reason, w->reason);
+    ck_assert_double_eq(c->predicted_fraction, w->predicted_fraction);
+  }
+}
+
 RLO_TEST(test_wisdom__text_is_as_the_header_tells) {
   lower("f32[300,200]", "f32[300,200]{0,1}");
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.8706);
