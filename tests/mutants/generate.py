@@ -26,12 +26,14 @@ FIRST_TESTS = (
     (r"src/runtime/kernel_pool", ("^test_(program_cache|cl_faults)$",)),
     (r"src/runtime/(program|plan_memo|codegen)",
      ("^test_program_(cache|disk)$", "^test_(enqueue|planned_threads)$")),
-    (r"src/runtime/", ("^test_(enqueue|operand|context)$",)),
+    (r"src/runtime/planned", ("^test_(enqueue|context|planned_threads)$",)),
+    (r"src/runtime/",
+     ("^test_(enqueue|operand|context)$", "^test_(cl|alloc)_faults$")),
     (r"src/", ("^test_(shape|layout|text|index|strides)",)),
     (r"cl/.*(compute|arith|sum_total)", ("^test_device_compute$",)),
     (r"cl/.*segment", ("^test_device_segment_sum$",)),
     (r"cl/.*gather", ("^test_device_indexed$",)),
-    (r"cl/(bits|.*packed|.*join|gpu_words)", ("^test_device_bits$",)),
+    (r"cl/(bits|.*join|.*places)", ("^test_device_bits$",)),
     (r"cl/", ("^test_device_bytes$",)),
 )
 
@@ -327,7 +329,7 @@ def first_stages(path):
     """What ctest is asked first about a mutant of this file, and for how many
     seconds of CPU a program may run."""
     tests = next(tests for files, tests in FIRST_TESTS if re.match(files, path))
-    limit = 600 if path.startswith("cl/") else 20
+    limit = 600 if path.startswith("cl/") else 10
     return [(("-R", regex), limit) for regex in tests]
 
 

@@ -25,7 +25,8 @@ import generate  # noqa: E402  (beside this file, which must stay without a cach
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-WORK = ROOT / "build" / "mutants"
+# Two runs at once need two of these.
+WORK = ROOT / os.environ.get("MUTANTS_DIR", "build/mutants")
 TREE = WORK / "tree"
 BUILD = TREE / "build"
 JOBS = os.environ.get("JOBS", "2")

@@ -251,6 +251,23 @@ RLO_TEST(test_canonical__refuses_what_is_no_problem) {
                    RLO_INVALID_ARGUMENT);
 }
 
+RLO_TEST(test_canonical__refuses_guards_whose_sums_might_wrap) {
+  const int64_t max = INT64_MAX / 4;
+  const int64_t bounds[][2] = {
+      {-max - 1, 1}, {max + 1, 1}, {0, -max - 1}, {0, max + 1}};
+  for (size_t n = 0; n < sizeof bounds / sizeof bounds[0]; ++n) {
+    make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
+    add_guard(RLO_GUARD_PAD, bounds[n][0], (int64_t[]){1}, bounds[n][1]);
+    ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
+                     RLO_OVERFLOW);
+    ck_assert_ptr_nonnull(
+        strstr(rlo_error_last()->message, "guard 0 has base"));
+    problem.guards[0].form.base /= 2;
+    problem.guards[0].limit /= 2;
+    canonicalize(0);
+  }
+}
+
 static void count_step(void *payload,
                        const char *step,
                        const rlo_problem *after) {
@@ -474,7 +491,7 @@ RLO_TEST(test_canonical__narrow_units_keep_the_map_of_any_problem) {
     problem.unit_bits = n % 2 == 0 ? 32 : 16;
     int32_t bits = n % 3 == 0 ? 16 : 8;
     for (int32_t b = 0; b < problem.unit_bits / 8; ++b) {
-      problem.fill[b] = (uint8_t)(0x5a + b % (bits / 8));
+      problem.fill[b] = (uint8_t)(0xa5 + b % (bits / 8));
     }
     memset(before_memory, 0xee, MEMORY_BYTES);
     memset(after_memory, 0xee, MEMORY_BYTES);
@@ -552,6 +569,26 @@ RLO_TEST(test_canonical__orders_axes_that_guards_tell_apart) {
   rlo__rewrite_permute_axes(&problem, (int32_t[]){3, 2, 1, 0});
   canonicalize(128);
   ck_assert(rlo_problem_equal(&problem, &other));
+}
+
+/* Guards that differ in their terms alone are in one order too. */
+RLO_TEST(test_canonical__orders_guards_that_terms_tell_apart) {
+  rlo_problem forms[2];
+  for (int32_t turn = 0; turn < 2; ++turn) {
+    make(8, 2, (int64_t[]){10, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
+    problem.num_terms = 1;
+    problem.terms[0].divisor = 3;
+    problem.terms[0].form.axis[1] = 2;
+    for (int32_t g = 0; g < 2; ++g) {
+      add_guard(RLO_GUARD_PAD, -1, (int64_t[]){1, 0}, 5);
+      problem.guards[g].form.term[0] = g == turn ? 1 : -1;
+    }
+    canonicalize(0);
+    ck_assert_int_eq(problem.num_guards, 2);
+    ck_assert_int_eq(problem.num_terms, 1);
+    forms[turn] = problem;
+  }
+  ck_assert(rlo_problem_equal(&forms[0], &forms[1]));
 }
 
 /* Splitting an axis is undone by merging it. */

@@ -164,6 +164,15 @@ RLO_TEST(test_planner__checks_alignments) {
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
   ck_assert_int_eq(plan.choice.src_alignment_bytes, 4);
   ck_assert_int_eq(plan.problem.unit_bits, 32);
+  test_plan_lower("u8[64]{0}", "u8[64]{0}", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
+  ck_assert_int_eq(plan.choice.dst_alignment_bytes, 1);
+  ck_assert_int_eq(plan.problem.unit_bits, 8);
+  /* Of 48 the power of two counts. */
+  plan.device.base_alignment_bytes = 48;
+  test_plan_lower("u8[63]{0}", "u8[63]{0}", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
+  ck_assert_int_eq(plan.choice.src_alignment_bytes, 16);
 }
 
 RLO_TEST(test_planner__checks_options) {
