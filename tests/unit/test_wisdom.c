@@ -254,6 +254,8 @@ static const struct {
   int32_t num_taken;
   int32_t num_ignored;
 } imports[] = {
+    {GOOD PROBLEM "\t1\t0.871\tcpu\ttile\tdefault\tnote\n", 1, 0},
+    {GOOD PROBLEM "\t2\t0.871\tcpu\ttile\tdefault\tnote\n", 1, 0},
     {GOOD RECORD, 1, 0},
     {GOOD "\n# a remark\n" RECORD, 1, 0},
     {"relayout-wisdom\t1\n", 0, 0},
@@ -306,6 +308,8 @@ static const struct {
     {GOOD PROBLEM "0\t64\t0.871\tcpu\ttile\tdefault\t\n", "no problem of 32"},
     {GOOD PROBLEM "\t65\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
     {GOOD PROBLEM "\t0\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
+    {GOOD PROBLEM "\t3\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
+    {GOOD PROBLEM "\t48\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
     {GOOD PROBLEM "\t64x\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
     {GOOD PROBLEM "\t64\t.871\tcpu\ttile\tdefault\t\n", "no fraction"},
     {GOOD PROBLEM "\t64\t0.87\tcpu\ttile\tdefault\t\n", "no fraction"},
