@@ -28,7 +28,7 @@ FIRST_TESTS = (
      ("^test_program_(cache|disk)$", "^test_(enqueue|planned_threads)$")),
     (r"src/runtime/planned", ("^test_(enqueue|context|planned_threads)$",)),
     (r"src/runtime/",
-     ("^test_(enqueue|operand|context)$", "^test_(cl|alloc)_faults$")),
+     ("^test_(enqueue|operand|context)$", "^test_(cl|alloc|measured)_faults$")),
     (r"src/", ("^test_(shape|layout|text|index|strides)",)),
     (r"cl/.*(compute|arith|sum_total)", ("^test_device_compute$",)),
     (r"cl/.*segment", ("^test_device_segment_sum$",)),

@@ -516,7 +516,7 @@ RLO_TEST(test_canonical__drops_the_terms_of_guards_that_go) {
     make(8, 2, (int64_t[]){4, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
     problem.num_terms = 1;
     problem.terms[0].divisor = 3;
-    problem.terms[0].form.axis[1] = 1;
+    problem.terms[0].form.axis[1] = 2;
     for (int32_t g = 0; g < others; ++g) {
       add_guard(RLO_GUARD_PAD, g, (int64_t[]){2 - g, 1}, 7);
     }
