@@ -26,6 +26,7 @@ FIRST_TESTS = (
     (r"src/runtime/kernel_pool", ("^test_(program_cache|cl_faults)$",)),
     (r"src/runtime/(program|plan_memo|codegen)",
      ("^test_program_(cache|disk)$", "^test_(enqueue|planned_threads)$")),
+    (r"src/runtime/device", ("^test_(context|device_facts|kernel_limits)$",)),
     (r"src/runtime/planned", ("^test_(enqueue|context|planned_threads)$",)),
     (r"src/runtime/",
      ("^test_(enqueue|operand|context)$", "^test_(cl|alloc|measured)_faults$")),
@@ -338,6 +339,9 @@ def last_stages(path):
     stages = []
     if not path.startswith("cl/"):
         stages.append((("-L", "^host$", "-E", LEFT_OUT), 300))
+    else:
+        # It sees what is read or written beyond arrays, and what nobody wrote.
+        stages.append((("-R", "^oclgrind"), 900))
     if is_on_device(path):
         left_out = LEFT_OUT_ON_DEVICE if path.startswith("cl/") else r"^(bench_|docs_)"
         stages.append((("-L", "^device$", "-E", left_out), 900))
