@@ -302,7 +302,8 @@ def read_site(root, name):
 
 def read_explained(root, path):
     """{key of a site: why it changes nothing}, of lines
-    FILE:FUNCTION :: LINE :: CHANGE :: WHY. One that fits nothing is an error."""
+    FILE:FUNCTION :: LINE :: CHANGE :: WHY, where a change may be "any". One that
+    fits nothing is an error."""
     explained = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if not line or line.startswith("#"):
@@ -315,11 +316,17 @@ def read_explained(root, path):
         keys = ({s.key for s in find_sites(fields[0].split(":")[0],
                                            file.read_text())}
                 if file.is_file() else set())
+        keys |= {(place, line, "any") for place, line, _ in keys}
         if tuple(fields[:3]) not in keys:
             sys.exit(f"{path.name}:{number}: stale: there is no such change of "
                      "such a line")
         explained[tuple(fields[:3])] = fields[3]
     return explained
+
+
+def find_reason(explained, site):
+    """Why a mutant changes nothing, or None."""
+    return explained.get(site.key, explained.get((*site.key[:2], "any")))
 
 
 def is_on_device(path):

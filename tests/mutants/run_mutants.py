@@ -396,7 +396,7 @@ def run_generated(arguments):
     for site in generate.draw(sites_of, seed):
         if count == arguments.generate:
             break
-        count += generated.judge(site, explained.get(site.key))
+        count += generated.judge(site, generate.find_reason(explained, site))
     generated.judge_undecided()
     return generated.summarize()
 
