@@ -16,6 +16,7 @@ import re
 import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -35,7 +36,9 @@ MIN_SHARE = 95
 MIN_KERNEL_SHARE = 100
 EXPLAINED = HERE / "explained.txt"
 REPORT = WORK / "report.txt"
-# What a mutant that never ends may take.
+# A mutant that waits for ever is killed after so many times the seconds of CPU
+# that a program of the stage may take; one that does not end takes no more memory.
+PATIENCE = 30
 MAX_MEMORY_BYTES = 16 << 30
 
 # "12/197 Test  #76: test_device_compute ....***Failed   42.88 sec", and
@@ -121,15 +124,25 @@ def sync_tree():
             copy_file(name)
 
 
-def run(command, log, **options):
+def run(command, log, seconds=None, **options):
     """Runs a command; returns its exit status and what it printed, which is
-    also appended to the log file."""
-    done = subprocess.run(command, stdout=subprocess.PIPE,
+    also appended to the log file. After so many seconds it is killed, with what
+    it started, and has no exit status."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace",
-                          check=False, **options)
+                          start_new_session=seconds is not None,
+                          **options) as process:
+        status = 0
+        try:
+            text, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            text, _ = process.communicate()
+            status = None
+        status = process.returncode if status == 0 else None
     with open(log, "a", encoding="utf-8") as out:
-        out.write(f"$ {' '.join(map(str, command))}\n{done.stdout}\n")
-    return done.returncode, done.stdout
+        out.write(f"$ {' '.join(map(str, command))}\n{text}\n")
+    return status, text
 
 
 def configure(log):
@@ -180,6 +193,8 @@ def run_tests(log, selection, **options):
     failed = FAILED_TEST.search(text)
     if failed:
         return failed.group(1)
+    if status is None:
+        return "time"
     return None if status == 0 else "ctest"
 
 
@@ -295,7 +310,8 @@ class Generated:
                 resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES,) * 2)
                 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             test = run_tests(self.log, ["--stop-on-failure", *selection],
-                             env=environment, preexec_fn=limit)
+                             env=environment, preexec_fn=limit,
+                             seconds=PATIENCE * seconds)
             if test:
                 return f"caught by {test}"
         return "passes the first tests" if is_first else "SURVIVED"
