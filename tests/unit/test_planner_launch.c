@@ -123,6 +123,25 @@ RLO_TEST(test_planner__small_output_stays_in_the_caches) {
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 0);
 }
 
+/* Rows are stored past the caches if they are whole lines, or long. */
+RLO_TEST(test_planner__rows_go_by_lines) {
+  static const struct {
+    const char *src, *dst;
+    int64_t is_past_caches;
+  } rows[] = {{"f32[40000,16]{1,0}", "f32[40000,16]{:strides(32,1)}", 1},
+              {"f32[300,3001]{1,0}", "f32[300,3001]{:strides(3003,1)}", 1},
+              {"f32[40000,17]{1,0}", "f32[40000,17]{:strides(33,1)}", 0}};
+
+  for (size_t n = 0; n < sizeof rows / sizeof rows[0]; ++n) {
+    test_plan_lower(rows[n].src, rows[n].dst, NULL, &plan.problem);
+    ck_assert_int_eq(test_plan_try(&plan, "rows", 0, 0), RLO_OK);
+    ck_assert_msg(
+        test_plan_define(&plan.launch, "RLO_NT") == rows[n].is_past_caches,
+        "%s",
+        rows[n].dst);
+  }
+}
+
 RLO_TEST(test_planner__prefetches_only_where_the_device_can) {
   test_plan_lower(
       "f32[720,720]{1,0}", "f32[720,720]{0,1}", NULL, &plan.problem);
