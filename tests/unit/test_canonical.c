@@ -251,6 +251,28 @@ RLO_TEST(test_canonical__refuses_what_is_no_problem) {
                    RLO_INVALID_ARGUMENT);
 }
 
+RLO_TEST(test_canonical__takes_as_many_as_there_may_be) {
+  int64_t extents[RLO_MAX_AXES];
+  int64_t strides[RLO_MAX_AXES];
+  for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
+    extents[a] = a == 0 ? 10 : 1;
+    strides[a] = 1;
+  }
+  make(128, RLO_MAX_AXES, extents, strides, strides);
+  problem.num_terms = RLO_MAX_TERMS;
+  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
+    problem.terms[t].divisor = 1;
+  }
+  for (int32_t g = 0; g < RLO_MAX_GUARDS; ++g) {
+    add_guard(RLO_GUARD_SKIP, 0, strides, 100);
+  }
+  canonicalize(128);
+  ck_assert_int_eq(problem.num_axes, 1);
+  ck_assert_int_eq(problem.num_terms, 0);
+  ck_assert_int_eq(problem.num_guards, 0);
+  expect_axis(0, 10, 1, 1);
+}
+
 RLO_TEST(test_canonical__refuses_guards_whose_sums_might_wrap) {
   const int64_t max = INT64_MAX / 4;
   const int64_t bounds[][2] = {
