@@ -65,3 +65,26 @@ RLO_TEST(test_operand_faults__every_query_of_an_enqueue_counts) {
   clReleaseMemObject(src);
   clReleaseCommandQueue(queue);
 }
+
+/* The call that is named is the one that failed, and not a later one that could
+ * not do without it. */
+RLO_TEST(test_operand_faults__a_context_names_the_call) {
+  cl_context cl = rlo_context_cl_context(device.context);
+  cl_device_id id = rlo_context_cl_device(device.context);
+  int num_named = 0;
+  bool is_more = true;
+  for (int32_t call = 0; is_more; ++call) {
+    const cl_fault fault = {CL_FAULT_ONCE, call, CL_OUT_OF_RESOURCES};
+    rlo_context *context = NULL;
+    cl_faults_begin(&fault);
+    rlo_status status = rlo_context_create(cl, id, NULL, &context);
+    is_more = cl_faults_end() > call;
+    if (status != RLO_OK) {
+      ck_assert_str_eq(rlo_error_last()->cl_call, cl_faults_function());
+      ck_assert_int_eq(rlo_error_last()->cl_code, CL_OUT_OF_RESOURCES);
+      ++num_named;
+    }
+    rlo_context_release(context);
+  }
+  ck_assert_int_gt(num_named, 10);
+}
