@@ -31,6 +31,8 @@ static const table tables[] = {{"relayout", bytes_relayout, 1},
                                {"sample", bytes_sample, 1},
                                {"tile", bytes_tile, 1},
                                {"packed", bytes_packed, 2},
+                               {"packed edges", bytes_packed_edges, 3},
+                               {"rows", bytes_rows, 2},
                                {"wide", bytes_wide, 1},
                                {"ops", bytes_ops, 1}};
 

@@ -218,6 +218,35 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
   ck_assert_int_eq(stats_now().num_built, built + 1);
 }
 
+/* The one that is used longest goes last, however long ago it was got. */
+RLO_TEST(test_program_cache__keeps_what_is_in_use) {
+  static const char source[] =
+      "__kernel void NAME(__global int *o) { o[0] = NUMBER; }";
+  spec_storage held;
+  spec_storage s;
+  rlo__program *programs[2];
+  make_spec(source, 2000, &held);
+  ck_assert_int_eq(rlo__program_cache_get(
+                       cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[0]),
+                   RLO_OK);
+  for (int32_t i = 1; i <= MAX_IDLE + 2; ++i) {
+    rlo__program *program = NULL;
+    make_spec(source, 2000 + i, &s);
+    ck_assert_int_eq(
+        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
+        RLO_OK);
+    rlo__program_cache_put(cache, program);
+  }
+  int64_t built = stats_now().num_built;
+  ck_assert_int_eq(rlo__program_cache_get(
+                       cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[1]),
+                   RLO_OK);
+  ck_assert_ptr_eq(programs[0], programs[1]);
+  ck_assert_int_eq(stats_now().num_built, built);
+  rlo__program_cache_put(cache, programs[0]);
+  rlo__program_cache_put(cache, programs[1]);
+}
+
 RLO_TEST(test_program_cache__survives_running_out_of_memory) {
   spec_storage s;
   make_spec(good_source, 4, &s);

@@ -21,6 +21,7 @@ static cl_event failed_events[MAX_FAILED_EVENTS];
 static int32_t num_failed_events;
 static atomic_llong live;
 static atomic_size_t group_limit;
+static atomic_uint alignment_bits;
 static _Thread_local int suspended;
 
 void cl_faults_begin(const cl_fault *wanted) {
@@ -54,6 +55,10 @@ void cl_faults_resume(void) {
 
 void cl_faults_limit_groups(size_t items) {
   atomic_store(&group_limit, items);
+}
+
+void cl_faults_align_memory(cl_uint bits) {
+  atomic_store(&alignment_bits, bits);
 }
 
 int64_t cl_faults_live(void) {
@@ -236,9 +241,25 @@ STATUS(clGetPlatformInfo,
 STATUS(clGetDeviceIDs,
        (platform_id p, cl_device_type t, cl_uint n, device_id *d, cl_uint *c),
        (p, t, n, d, c))
-STATUS(clGetDeviceInfo,
-       (device_id d, cl_device_info w, size_t n, void *v, size_t *s),
-       (d, w, n, v, s))
+
+cl_int clGetDeviceInfo(
+    cl_device_id d, cl_device_info w, size_t n, void *v, size_t *s) {
+  cl_int code = next_code("clGetDeviceInfo", false);
+  if (code != CL_SUCCESS) {
+    return code;
+  }
+  PASS_ON(cl_int,
+          clGetDeviceInfo,
+          (cl_device_id, cl_device_info, size_t, void *, size_t *),
+          (d, w, n, v, s));
+  const cl_uint bits = atomic_load(&alignment_bits);
+  if (result == CL_SUCCESS && w == CL_DEVICE_MEM_BASE_ADDR_ALIGN && v != NULL &&
+      bits > 0) {
+    *(cl_uint *)v = bits;
+  }
+  return result;
+}
+
 RETAIN(clRetainDevice, cl_device_id)
 RELEASE(clReleaseDevice, cl_device_id)
 MAKE(cl_context,

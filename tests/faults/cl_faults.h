@@ -53,6 +53,10 @@ void cl_faults_resume(void);
  *  driver says; 0: as many as it says. */
 void cl_faults_limit_groups(size_t items);
 
+/** Devices align their memory to so many bits from now on, whatever the driver
+ *  says; 0: to as many as it says. */
+void cl_faults_align_memory(cl_uint bits);
+
 /** References that are held: created and retained, not yet released. A release
  *  that failed counts. */
 int64_t cl_faults_live(void);

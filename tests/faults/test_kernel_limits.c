@@ -13,6 +13,7 @@ RLO_TIMEOUT(300);
 
 static void unlimit(void) {
   cl_faults_limit_groups(0);
+  cl_faults_align_memory(0);
 }
 
 RLO_FIXTURE(NULL, unlimit);
@@ -62,6 +63,23 @@ RLO_TEST(test_kernel_limits__may_be_one) {
                        .device_class = RLO_DEVICE_CLASS_GPU};
   cl_faults_limit_groups(1);
   ck_assert_int_eq(test_device_run(&device, &c, NULL), TEST_RAN);
+}
+
+/* Of what a device says of its memory the power of two counts, from a byte on.
+ */
+RLO_TEST(test_kernel_limits__alignment_is_a_power_of_two) {
+  static const struct {
+    cl_uint bits;
+    int64_t bytes;
+  } cases[] = {{1024, 128}, {384, 16}, {24, 1}, {16, 2}, {8, 1}, {1, 1}};
+
+  for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
+    rlo_device_info info = RLO_DEVICE_INFO_INIT;
+    cl_faults_align_memory(cases[n].bits);
+    ck_assert_int_eq(
+        rlo_device_query(rlo_context_cl_device(device.context), &info), RLO_OK);
+    ck_assert_int_eq(info.base_alignment_bytes, cases[n].bytes);
+  }
 }
 
 /* The kernels that invert the ids of a segment sum are not planned again. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/rewrite.h"
+#include "ir/widen.h"
 #include "relayout/ops.h"
 #include "relayout/problem.h"
 #include "support/random_shape.h"
@@ -250,6 +251,45 @@ RLO_TEST(test_canonical__refuses_what_is_no_problem) {
                    RLO_INVALID_ARGUMENT);
 }
 
+RLO_TEST(test_canonical__takes_as_many_as_there_may_be) {
+  int64_t extents[RLO_MAX_AXES];
+  int64_t strides[RLO_MAX_AXES];
+  for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
+    extents[a] = a == 0 ? 10 : 1;
+    strides[a] = 1;
+  }
+  make(128, RLO_MAX_AXES, extents, strides, strides);
+  problem.num_terms = RLO_MAX_TERMS;
+  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
+    problem.terms[t].divisor = 1;
+  }
+  for (int32_t g = 0; g < RLO_MAX_GUARDS; ++g) {
+    add_guard(RLO_GUARD_SKIP, 0, strides, 100);
+  }
+  canonicalize(128);
+  ck_assert_int_eq(problem.num_axes, 1);
+  ck_assert_int_eq(problem.num_terms, 0);
+  ck_assert_int_eq(problem.num_guards, 0);
+  expect_axis(0, 10, 1, 1);
+}
+
+RLO_TEST(test_canonical__refuses_guards_whose_sums_might_wrap) {
+  const int64_t max = INT64_MAX / 4;
+  const int64_t bounds[][2] = {
+      {-max - 1, 1}, {max + 1, 1}, {0, -max - 1}, {0, max + 1}};
+  for (size_t n = 0; n < sizeof bounds / sizeof bounds[0]; ++n) {
+    make(8, 1, (int64_t[]){10}, (int64_t[]){1}, (int64_t[]){1});
+    add_guard(RLO_GUARD_PAD, bounds[n][0], (int64_t[]){1}, bounds[n][1]);
+    ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL),
+                     RLO_OVERFLOW);
+    ck_assert_ptr_nonnull(
+        strstr(rlo_error_last()->message, "guard 0 has base"));
+    problem.guards[0].form.base /= 2;
+    problem.guards[0].limit /= 2;
+    canonicalize(0);
+  }
+}
+
 static void count_step(void *payload,
                        const char *step,
                        const rlo_problem *after) {
@@ -457,6 +497,77 @@ RLO_TEST(test_canonical__keeps_the_map_of_any_problem) {
   }
 }
 
+/* Units in parts move what units do, whatever their positions consist of. */
+RLO_TEST(test_canonical__narrow_units_keep_the_map_of_any_problem) {
+  test_random random =
+      test_random_begin("test_canonical__narrow_units_keep_the_map");
+  for (size_t b = 0; b < ARENA_BYTES; ++b) {
+    src_memory[b] = (uint8_t)((b * 2654435761u) >> 13);
+  }
+
+  enum { MEMORY_BYTES = 4 * 8192 };
+
+  for (int n = 0; n < 2000; ++n) {
+    draw_raw(&random, &problem);
+    problem.src_bytes = problem.dst_bytes = MEMORY_BYTES;
+    problem.unit_bits = n % 2 == 0 ? 32 : 16;
+    int32_t bits = n % 3 == 0 ? 16 : 8;
+    for (int32_t b = 0; b < problem.unit_bits / 8; ++b) {
+      problem.fill[b] = (uint8_t)(0xa5 + b % (bits / 8));
+    }
+    memset(before_memory, 0xee, MEMORY_BYTES);
+    memset(after_memory, 0xee, MEMORY_BYTES);
+    ck_assert_int_eq(rlo_problem_run_host(&problem, src_memory, before_memory),
+                     RLO_OK);
+    ck_assert(rlo__fill_repeats(&problem, bits));
+    ck_assert(bits == 8 || !rlo__fill_repeats(&problem, 8));
+    ck_assert_int_eq(rlo__narrow(&problem, bits), RLO_OK);
+    ck_assert_int_eq(problem.unit_bits, bits);
+    ck_assert_msg(
+        rlo_problem_run_host(&problem, src_memory, after_memory) == RLO_OK &&
+            memcmp(before_memory, after_memory, MEMORY_BYTES) == 0,
+        "case %d moves other bytes in parts of %d bits",
+        n,
+        bits);
+  }
+}
+
+/* A term that a guard alone used goes with the guard. */
+RLO_TEST(test_canonical__drops_the_terms_of_guards_that_go) {
+  for (int32_t others = 0; others <= 2; ++others) {
+    make(8, 2, (int64_t[]){4, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
+    problem.num_terms = 1;
+    problem.terms[0].divisor = 3;
+    problem.terms[0].form.axis[1] = 2;
+    for (int32_t g = 0; g < others; ++g) {
+      add_guard(RLO_GUARD_PAD, g, (int64_t[]){2 - g, 1}, 7);
+    }
+    add_guard(RLO_GUARD_PAD, 0, (int64_t[]){0, 0}, 100);
+    problem.guards[others].form.term[0] = 1;
+    canonicalize(0);
+    ck_assert_int_eq(problem.num_guards, others);
+    ck_assert_int_eq(problem.num_terms, 0);
+  }
+}
+
+/* What is behind a full list of guards or terms stays when one of them goes. */
+RLO_TEST(test_canonical__keeps_what_lies_behind_full_lists) {
+  make(8, 2, (int64_t[]){50, 50}, (int64_t[]){50, 1}, (int64_t[]){50, 1});
+  for (int32_t g = 0; g < RLO_MAX_GUARDS; ++g) {
+    add_guard(RLO_GUARD_PAD, 0, (int64_t[]){1, 1}, g + 1);
+  }
+  memset(problem.fill, 0x5a, sizeof problem.fill);
+  problem.written_bytes = 77;
+  for (int32_t g = RLO_MAX_GUARDS - 1; g >= 0; --g) {
+    rlo__rewrite_remove_guard(&problem, g / 2);
+    ck_assert_int_eq(problem.num_guards, g);
+    ck_assert_int_eq(problem.fill[0], 0x5a);
+    ck_assert_int_eq(problem.fill[15], 0x5a);
+    ck_assert_int_eq(problem.src_bytes, 1 << 20);
+    ck_assert_int_eq(problem.written_bytes, 77);
+  }
+}
+
 /* Two axes of one destination stride, which only guards tell apart: the order
  * of the axes must not follow from the order of the guards, which follows from
  * that of the axes. */
@@ -480,6 +591,26 @@ RLO_TEST(test_canonical__orders_axes_that_guards_tell_apart) {
   rlo__rewrite_permute_axes(&problem, (int32_t[]){3, 2, 1, 0});
   canonicalize(128);
   ck_assert(rlo_problem_equal(&problem, &other));
+}
+
+/* Guards that differ in their terms alone are in one order too. */
+RLO_TEST(test_canonical__orders_guards_that_terms_tell_apart) {
+  rlo_problem forms[2];
+  for (int32_t turn = 0; turn < 2; ++turn) {
+    make(8, 2, (int64_t[]){10, 8}, (int64_t[]){8, 1}, (int64_t[]){8, 1});
+    problem.num_terms = 1;
+    problem.terms[0].divisor = 3;
+    problem.terms[0].form.axis[1] = 2;
+    for (int32_t g = 0; g < 2; ++g) {
+      add_guard(RLO_GUARD_PAD, -1, (int64_t[]){1, 0}, 5);
+      problem.guards[g].form.term[0] = g == turn ? 1 : -1;
+    }
+    canonicalize(0);
+    ck_assert_int_eq(problem.num_guards, 2);
+    ck_assert_int_eq(problem.num_terms, 1);
+    forms[turn] = problem;
+  }
+  ck_assert(rlo_problem_equal(&forms[0], &forms[1]));
 }
 
 /* Splitting an axis is undone by merging it. */

@@ -473,3 +473,22 @@ RLO_TEST(test_disk_cache__can_be_looked_into_and_emptied) {
   ck_assert(!info.is_usable);
   ck_assert_int_eq(rlo_cache_inspect(NULL, NULL), RLO_INVALID_ARGUMENT);
 }
+
+/* What fails while the entries are listed names the cache. */
+RLO_TEST(test_disk_cache__says_which_cannot_be_listed) {
+  char wanted[160];
+  snprintf(wanted, sizeof wanted, "cache \"%s\": ", folder_path);
+  store_word("one", 10);
+  int named = 0;
+  for (int64_t nth = 1; nth <= 20; ++nth) {
+    rlo_cache_info info = RLO_CACHE_INFO_INIT;
+    rlo__alloc_set_fault(nth, false);
+    rlo_status status = rlo_cache_inspect(folder_path, &info);
+    rlo__alloc_set_fault(0, false);
+    if (status != RLO_OK) {
+      ck_assert_int_eq(status, RLO_OUT_OF_MEMORY);
+      named += strncmp(rlo_error_last()->message, wanted, strlen(wanted)) == 0;
+    }
+  }
+  ck_assert_int_gt(named, 0);
+}

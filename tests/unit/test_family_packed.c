@@ -111,13 +111,42 @@ static int64_t product(const rlo__packed_block *b,
   return points;
 }
 
+/* Leaves room behind the runs of an axis of the destination. */
+static void add_gaps(test_random *random) {
+  int32_t of = (int32_t)test_random_in(random, 0, problem.num_axes - 1);
+  int64_t stride = problem.dst.axis[of];
+  int64_t gap = test_random_in(random, 1, 8);
+  for (int32_t a = 0; a < problem.num_axes && stride > 1; ++a) {
+    if (problem.dst.axis[a] >= stride) {
+      problem.dst.axis[a] = problem.dst.axis[a] / stride * (stride + gap);
+    }
+  }
+}
+
+/* What goes straight to memory goes by whole lines: rows of a block begin with
+ * one. */
+static void expect_lines(const rlo__packed_block *b, int64_t unit_bytes) {
+  uint32_t rows = b->moves_rows ? b->columns : b->rows;
+  for (int32_t a = 0; a < problem.num_axes; ++a) {
+    bool counts_rows = b->size[a] > 1 && (rows >> a & 1) == 0;
+    bool counts_blocks = b->size[a] < problem.extents[a];
+    int64_t step = problem.dst.axis[a] * unit_bytes;
+    ck_assert(!counts_rows || step % RLO__CPU_LINE_BYTES == 0);
+    ck_assert(!counts_blocks || step * b->size[a] % RLO__CPU_LINE_BYTES == 0);
+  }
+}
+
 /* Beyond the kernel's lists and its stage lies what is not its own. */
 RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
   test_random random = test_random_begin("test_family_packed");
   rlo_device_info device = test_plan_cpu();
+  int num_direct[2] = {0};
   for (int32_t i = 0; i < 3000; ++i) {
     uint64_t seed = random.state;
     make_random(&random, (int32_t)test_random_in(&random, 2, 8));
+    if (i % 3 == 0) {
+      add_gaps(&random);
+    }
     rlo__family_query request = {.problem = &problem,
                                  .device = &device,
                                  .src_alignment_bytes = 128,
@@ -153,6 +182,10 @@ RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
                     (unsigned long long)seed);
     }
     ck_assert_uint_eq(b.columns & b.rows, 0);
+    if (b.is_direct) {
+      expect_lines(&b, g.unit_bytes);
+      ++num_direct[i % 3 == 0];
+    }
     ck_assert_int_le(
         product(&b, all, n) * g.unit_bytes,
         b.is_direct ? RLO__PACKED_DIRECT_BYTES : RLO__PACKED_STAGE_BYTES);
@@ -161,6 +194,8 @@ RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
       ck_assert_int_le(b.size[a], problem.extents[a]);
     }
   }
+  ck_assert_int_gt(num_direct[0], 10);
+  ck_assert_int_gt(num_direct[1], 10);
 }
 
 RLO_TEST(test_family_packed__refuses_guards) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "relayout/text.h"
 #include "support/expect.h"
 #include "support/suite.h"
 
@@ -288,6 +289,47 @@ RLO_TEST(test_ops__reshape) {
   expect_refusal(rlo_chain_reshape(chain, DIMS(5), 1),
                  RLO_INVALID_ARGUMENT,
                  "reshape: 6 elements cannot become 5");
+}
+
+/* Also if the dimensions that both have are equal. */
+RLO_TEST(test_ops__a_destination_has_the_dimensions_of_the_result) {
+  chain = begin_with(DIMS(2, 3), 2);
+  rlo_problem_list *list;
+  rlo_shape dst = array(DIMS(2), 1);
+  expect_refusal(rlo_chain_lower(chain, &dst, &list),
+                 RLO_INVALID_ARGUMENT,
+                 "the chain's result has rank 2, the destination rank 1");
+  dst = array(DIMS(2, 4), 2);
+  expect_refusal(rlo_chain_lower(chain, &dst, &list),
+                 RLO_INVALID_ARGUMENT,
+                 "dimension 1 of the chain's result is 3, of the destination "
+                 "4; they must be equal");
+}
+
+/* With what lies behind its elements, on both sides. */
+RLO_TEST(test_ops__tells_the_bytes_of_its_memories) {
+  static const char text[] = "s32[2,3]{1,0:T(4,8)}";
+  rlo_shape tiled;
+  expect_ok(rlo_shape_parse(text, sizeof text - 1, &tiled));
+  expect_ok(rlo_chain_create(&tiled, &chain));
+  expect_ok(rlo_chain_transpose(chain, ENTRIES(1, 0)));
+  rlo_problem_list *list;
+  expect_ok(rlo_chain_lower(chain, NULL, &list));
+  const rlo_problem *problem = rlo_problem_list_get(list, 0);
+  ck_assert_int_eq(rlo_problem_src_bytes(problem), 4 * 8 * 4);
+  ck_assert_int_eq(rlo_problem_dst_bytes(problem), 2 * 3 * 4);
+  ck_assert_int_eq(problem->read_bytes, 2 * 3 * 4);
+  ck_assert_int_eq(problem->written_bytes, 2 * 3 * 4);
+  rlo_problem_list_release(list);
+
+  /* An operand is one even if all of the result is padding. */
+  rlo_chain_release(chain);
+  chain = begin_with(DIMS(2), 1);
+  expect_ok(rlo_chain_pad(chain, DIMS(-2), DIMS(3), NULL, &memory[0][6]));
+  EXPECT(7, 7, 7);
+  expect_ok(rlo_chain_lower(chain, NULL, &list));
+  ck_assert_int_eq(rlo_problem_src_bytes(rlo_problem_list_get(list, 0)), 2 * 4);
+  rlo_problem_list_release(list);
 }
 
 /* Of a row-major operand nothing is left to do, whatever the ranks. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the planner is asked: options, alignments, units, positions. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -164,6 +165,15 @@ RLO_TEST(test_planner__checks_alignments) {
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
   ck_assert_int_eq(plan.choice.src_alignment_bytes, 4);
   ck_assert_int_eq(plan.problem.unit_bits, 32);
+  test_plan_lower("u8[64]{0}", "u8[64]{0}", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
+  ck_assert_int_eq(plan.choice.dst_alignment_bytes, 1);
+  ck_assert_int_eq(plan.problem.unit_bits, 8);
+  /* Of 48 the power of two counts. */
+  plan.device.base_alignment_bytes = 48;
+  test_plan_lower("u8[63]{0}", "u8[63]{0}", NULL, &plan.problem);
+  ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
+  ck_assert_int_eq(plan.choice.src_alignment_bytes, 16);
 }
 
 RLO_TEST(test_planner__checks_options) {
@@ -190,6 +200,23 @@ RLO_TEST(test_planner__checks_options) {
                                     &plan.launch),
                    RLO_OK);
   ck_assert_int_eq(plan.choice.family->device_class, RLO_DEVICE_CLASS_GPU);
+
+  static const struct {
+    double seconds;
+    rlo_status status;
+  } measures[] = {{0.0, RLO_OK},
+                  {86400.0, RLO_OK},
+                  {86400.1, RLO_INVALID_ARGUMENT},
+                  {-0.1, RLO_INVALID_ARGUMENT},
+                  {(double)NAN, RLO_INVALID_ARGUMENT}};
+
+  for (size_t n = 0; n < sizeof measures / sizeof measures[0]; ++n) {
+    options.measure_seconds = measures[n].seconds;
+    ck_assert_int_eq(
+        test_plan_choose(
+            &plan.problem, &plan.device, &options, 0, 0, NULL, &plan.launch),
+        measures[n].status);
+  }
 }
 
 RLO_TEST(test_planner__refuses_positions_beyond_64_bits) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "plan/specialized.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -49,6 +50,24 @@ RLO_TEST(test_planner__proves_lines_before_it_says_so) {
       "f32[3,1000000]{1,0}", "f32[3,1000000]{0,1}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "skinny", 4, 128), RLO_OK);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
+}
+
+/* Positions of 32 bits are taken as long as each bound fits. */
+RLO_TEST(test_planner__counts_terms_in_32_bits_up_to_the_last_one) {
+  static const int64_t one[] = {1};
+  static const int64_t eight[] = {8};
+  /* 2 + 8 at most, so that the quotient is 5 + 1 at most. */
+  const int64_t most = INT32_MAX / 6;
+  for (int64_t more = 0; more <= 1; ++more) {
+    test_plan_make(8, 1, eight, one, one, &plan.problem);
+    plan.problem.src.axis[0] = 0;
+    plan.problem.num_terms = 1;
+    plan.problem.terms[0].divisor = 2;
+    plan.problem.terms[0].form.base = 2;
+    plan.problem.terms[0].form.axis[0] = 1;
+    plan.problem.src.term[0] = most + more;
+    ck_assert_int_eq(rlo__specialized_fits_32_bits(&plan.problem), more == 0);
+  }
 }
 
 /* Most launches have some hundred numbers, and the largest thousands. */
@@ -102,6 +121,25 @@ RLO_TEST(test_planner__small_output_stays_in_the_caches) {
   plan.device.has_nontemporal_store = false;
   test_plan_run(&plan);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_NT"), 0);
+}
+
+/* Rows are stored past the caches if they are whole lines, or long. */
+RLO_TEST(test_planner__rows_go_by_lines) {
+  static const struct {
+    const char *src, *dst;
+    int64_t is_past_caches;
+  } rows[] = {{"f32[40000,16]{1,0}", "f32[40000,16]{:strides(32,1)}", 1},
+              {"f32[300,3001]{1,0}", "f32[300,3001]{:strides(3003,1)}", 1},
+              {"f32[40000,17]{1,0}", "f32[40000,17]{:strides(33,1)}", 0}};
+
+  for (size_t n = 0; n < sizeof rows / sizeof rows[0]; ++n) {
+    test_plan_lower(rows[n].src, rows[n].dst, NULL, &plan.problem);
+    ck_assert_int_eq(test_plan_try(&plan, "rows", 0, 0), RLO_OK);
+    ck_assert_msg(
+        test_plan_define(&plan.launch, "RLO_NT") == rows[n].is_past_caches,
+        "%s",
+        rows[n].dst);
+  }
 }
 
 RLO_TEST(test_planner__prefetches_only_where_the_device_can) {

@@ -120,6 +120,58 @@ RLO_TEST(test_wisdom__stays_sorted_and_bounded) {
   ck_assert_int_eq(wisdom.num_entries, RLO__WISDOM_MAX_ENTRIES);
 }
 
+/* Every part of a key orders records, so that each is found again whatever came
+ * before and after it. */
+RLO_TEST(test_wisdom__finds_each_of_keys_that_differ_in_one_part) {
+  static const int64_t alignments[] = {8, 64, 1, 16, 4, 32, 2};
+
+  enum { PARTS = 3, KEYS = 7 * PARTS * PARTS };
+
+  rlo__wisdom_key keys[KEYS];
+  for (int32_t n = 0; n < KEYS; ++n) {
+    keys[n].problem.high = (uint64_t)(n * 2 % PARTS);
+    keys[n].problem.low = (uint64_t)(n / PARTS * 2 % PARTS);
+    keys[n].alignment_bytes = alignments[n / PARTS / PARTS];
+    const rlo__wisdom_entry entry = {.key = keys[n],
+                                     .family = &rlo__family_cpu_tile,
+                                     .schedule = &rlo__schedules[0],
+                                     .fraction = n};
+    ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+    for (int32_t k = 0; k < KEYS; ++k) {
+      const rlo__wisdom_entry *found =
+          k <= n ? rlo__wisdom_find(&wisdom, &keys[k]) : NULL;
+      ck_assert(k > n || (found != NULL && found->fraction == k));
+    }
+  }
+  ck_assert_int_eq(wisdom.num_entries, KEYS);
+}
+
+/* Wisdom decides; what the families say by themselves is told all the same. */
+RLO_TEST(test_wisdom__explains_as_without) {
+  static rlo__choice without;
+  lower("f32[3000,2000]", "f32[3000,2000]{0,1}");
+  rlo__plan_request request = {.problem = &problem,
+                               .device = &device,
+                               .wisdom = &wisdom,
+                               .is_explaining = true};
+  ck_assert_int_eq(rlo__planner_choose(&request, &without, &launch), RLO_OK);
+  ck_assert_int_eq(without.decision, RLO_PLAN_DECISION_ESTIMATE);
+  remember(&rlo__family_cpu_tile, "tile 8x8", 0.5);
+  ck_assert_int_eq(rlo__planner_choose(&request, &choice, &launch), RLO_OK);
+  ck_assert_int_eq(choice.decision, RLO_PLAN_DECISION_WISDOM);
+  ck_assert_str_eq(choice.family->name, "tile");
+  ck_assert_ptr_eq(choice.schedule, rlo__schedule_find("tile 8x8"));
+  ck_assert_int_gt(choice.num_candidates, 5);
+  ck_assert_int_eq(choice.num_candidates, without.num_candidates);
+  for (int32_t n = 0; n < choice.num_candidates; ++n) {
+    const rlo_plan_candidate *c = &choice.candidates[n];
+    const rlo_plan_candidate *w = &without.candidates[n];
+    ck_assert_str_eq(c->family, w->family);
+    ck_assert_str_eq(c->reason, w->reason);
+    ck_assert_double_eq(c->predicted_fraction, w->predicted_fraction);
+  }
+}
+
 RLO_TEST(test_wisdom__text_is_as_the_header_tells) {
   lower("f32[300,200]", "f32[300,200]{0,1}");
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.8706);
@@ -202,6 +254,8 @@ static const struct {
   int32_t num_taken;
   int32_t num_ignored;
 } imports[] = {
+    {GOOD PROBLEM "\t1\t0.871\tcpu\ttile\tdefault\tnote\n", 1, 0},
+    {GOOD PROBLEM "\t2\t0.871\tcpu\ttile\tdefault\tnote\n", 1, 0},
     {GOOD RECORD, 1, 0},
     {GOOD "\n# a remark\n" RECORD, 1, 0},
     {"relayout-wisdom\t1\n", 0, 0},
@@ -254,6 +308,8 @@ static const struct {
     {GOOD PROBLEM "0\t64\t0.871\tcpu\ttile\tdefault\t\n", "no problem of 32"},
     {GOOD PROBLEM "\t65\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
     {GOOD PROBLEM "\t0\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
+    {GOOD PROBLEM "\t3\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
+    {GOOD PROBLEM "\t48\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
     {GOOD PROBLEM "\t64x\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
     {GOOD PROBLEM "\t64\t.871\tcpu\ttile\tdefault\t\n", "no fraction"},
     {GOOD PROBLEM "\t64\t0.87\tcpu\ttile\tdefault\t\n", "no fraction"},

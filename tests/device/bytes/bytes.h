@@ -27,6 +27,8 @@ void bytes_sample(void);
 void bytes_tile(void);
 /** The CPU's packed blocks where they are cut. */
 void bytes_packed(void);
+void bytes_packed_edges(void);
+void bytes_rows(void);
 /** Kernels that count in 64 bits. */
 void bytes_wide(void);
 /** A padded vector, as a transposed matrix: the guard of the pad depends on

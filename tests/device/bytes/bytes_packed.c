@@ -51,6 +51,14 @@ static const packed_case cases[] = {
     {"f32[9,501,4,16]{3,2,1,0}", "f32[9,501,4,16]{3,1,2,0}"},
 };
 
+/* The last block has fewer columns than a tile, so that it is moved unit by
+ * unit. */
+static const packed_case edges[] = {
+    {"f32[65,33,3]{2,1,0}", "f32[65,33,3]{0,1,2}"},
+    {"u8[2100,117]{1,0}", "u8[2100,117]{0,1}"},
+    {"f64[129,58]{1,0}", "f64[129,58]{0,1}"},
+};
+
 // clang-format on
 
 static void run_case(const packed_case *c, int64_t src_shift, int64_t shift) {
@@ -71,5 +79,11 @@ void bytes_packed(void) {
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
     run_case(&cases[n], 0, 0);
     run_case(&cases[n], 16, 48);
+  }
+}
+
+void bytes_packed_edges(void) {
+  for (size_t n = 0; n < sizeof edges / sizeof edges[0]; ++n) {
+    run_case(&edges[n], 0, 0);
   }
 }
