@@ -63,9 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (status != RLO_OK) {
     FUZZ_CHECK(rlo_error_last()->status == status);
     FUZZ_CHECK(strncmp(rlo_error_last()->message, "rank ", 5) == 0);
-    /* Its text is within the message; the rank has one digit. */
-    FUZZ_CHECK(strlen(rlo_error_last()->message) <
-               strlen("rank 0: ") + sizeof(agreement.verdict.message));
+    /* What a terminal would not show takes four bytes for one. */
+    FUZZ_CHECK(strlen(rlo_error_last()->message) < 512);
     FUZZ_CHECK(strcmp(rlo_status_name(status), "RLO_UNKNOWN") != 0);
   }
   return 0;
