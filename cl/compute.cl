@@ -58,9 +58,12 @@
 #define RLO_LOOP 0
 #endif
 
-/* Lanes and points of a block, as problem.h defines them. */
+/* Lanes and points of a block, as problem.h defines them; 1 point where points
+ * are sums of blocks themselves. */
 #define RLO_SUM_LANES 16
+#ifndef RLO_SUM_BLOCK
 #define RLO_SUM_BLOCK 1024
+#endif
 
 #define RLO_KEPT_AXES (RLO_NUM_AXES - RLO_SUM_AXES)
 

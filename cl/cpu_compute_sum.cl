@@ -47,8 +47,11 @@
  * RLO_LANES. */
 #define RLO_CELLS (RLO_SRC_BYTES == 8 ? 1024 : 2048)
 
-/* Points of a block, as problem.h defines them; its lanes are RLO_LANES. */
+/* Points of a block, as problem.h defines them; its lanes are RLO_LANES. 1
+ * where points are sums of blocks themselves. */
+#ifndef RLO_SUM_BLOCK
 #define RLO_SUM_BLOCK 1024
+#endif
 
 #define RLO_VECTORS (RLO_CELLS / RLO_LANES)
 

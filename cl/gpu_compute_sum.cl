@@ -54,9 +54,12 @@
 #define RLO_SLOTS 4
 #endif
 
-/* Lanes and points of a block, as problem.h defines them. */
+/* Lanes and points of a block, as problem.h defines them; 1 point where points
+ * are sums of blocks themselves. */
 #define RLO_SUM_LANES 16
+#ifndef RLO_SUM_BLOCK
 #define RLO_SUM_BLOCK 1024
+#endif
 
 /* Lanes of a work-item; terms that it has in flight at a time, and of what is
  * left of a block: multiples of its lanes. */
