@@ -10,9 +10,9 @@
 #include "plan/gpu_launch.h"
 
 enum {
-  /** Cells side by side that a group of a CPU takes at least, as
-   *  family_cpu_compute_sum.c. */
-  CPU_NEAR_CELLS = 32,
+  /** Cells side by side for which a group of a CPU reads fast: fewer are short
+   *  pieces of rows. */
+  CPU_NEAR_CELLS = 512,
   /** Work-items of a group that adds up parts: few, because its launch is not
    *  planned again for smaller groups. */
   GPU_TOTAL_ITEMS = 64
@@ -22,10 +22,12 @@ rlo__sum_limits rlo__sum_limits_of(rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU
              ? (rlo__sum_limits){.enough_groups = 4,
                                  .wanted_groups = 32,
-                                 .part_bytes = 256 << 10}
+                                 .part_bytes = 256 << 10,
+                                 .part_blocks = 4}
              : (rlo__sum_limits){.enough_groups = 2,
                                  .wanted_groups = 4,
-                                 .part_bytes = 64 << 10};
+                                 .part_bytes = 64 << 10,
+                                 .part_blocks = 1};
 }
 
 int64_t rlo__sum_cut_parts(const rlo__sum_cut *cut) {
@@ -49,7 +51,7 @@ static bool is_power_of_two(int64_t count) {
   return count > 0 && (count & (count - 1)) == 0;
 }
 
-/* Cells side by side that one group takes in any case. */
+/* Cells side by side that are one group's, of those that a sum has at least. */
 static int64_t near_cells(const rlo_problem *problem,
                           rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU
@@ -154,14 +156,19 @@ static int64_t power_up_to(int64_t count) {
 /* Steps of a part, a power of two: few enough for the wanted number of groups,
  * but enough to be worth a group and to fit the scratch memory. */
 static int64_t choose_steps(const sum_facts *facts,
-                            int64_t wanted_groups,
-                            int64_t part_bytes,
+                            const rlo__sum_limits *limits,
+                            int64_t units,
                             int64_t max_parts) {
-  int64_t wanted_parts = rlo__ceil_div(wanted_groups, facts->groups);
+  int64_t wanted_parts =
+      rlo__ceil_div(limits->wanted_groups * units, facts->groups);
   int64_t steps = power_up_to(facts->steps / wanted_parts);
   while (steps < facts->steps &&
-         (steps * facts->step_bytes < part_bytes ||
+         (steps * facts->step_bytes < limits->part_bytes ||
           rlo__ceil_div(facts->steps, steps) > max_parts)) {
+    steps *= 2;
+  }
+  while (steps * facts->step_blocks < limits->part_blocks &&
+         facts->steps / (2 * steps) >= limits->enough_groups * units) {
     steps *= 2;
   }
   return steps;
@@ -212,10 +219,8 @@ bool rlo__sum_parts_choose(const rlo_problem *problem,
   const rlo_dtype dtype = type_of_parts(problem);
   const int64_t row_bytes = facts.cells * (rlo_dtype_value_bits(dtype) / 8);
   const int64_t points =
-      facts.step_points * choose_steps(&facts,
-                                       limits->wanted_groups * units,
-                                       limits->part_bytes,
-                                       max_scratch_bytes / row_bytes);
+      facts.step_points *
+      choose_steps(&facts, limits, units, max_scratch_bytes / row_bytes);
   const rlo__sum_cut cut = {.axis = axis,
                             .num_whole = extent / points,
                             .whole_points = points,

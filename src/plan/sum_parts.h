@@ -22,6 +22,9 @@ typedef struct rlo__sum_limits {
   int64_t enough_groups, wanted_groups;
   /** The least that a part reads. */
   int64_t part_bytes;
+  /** Blocks of a part that a kernel reads in turns, as long as there are
+   *  `enough_groups` parts for each compute unit. */
+  int64_t part_blocks;
 } rlo__sum_limits;
 
 rlo__sum_limits rlo__sum_limits_of(rlo_device_class device_class);

@@ -34,7 +34,7 @@ RLO_FILE_FIXTURE(begin_file, end_file);
 RLO_TIMEOUT(600);
 
 /* Parts of a block or more, so that small sums are cut. */
-static const rlo__sum_limits small = {1 << 20, 1 << 20, 1 << 12};
+static const rlo__sum_limits small = {1 << 20, 1 << 20, 1 << 12, 1};
 
 static rlo_problem problem;
 

@@ -18,7 +18,7 @@ static char reason[160];
 
 /* One unit wants 8 groups, has enough with 4, and a part reads 4 blocks of f32.
  */
-static const rlo__sum_limits limits = {4, 8, 16 << 10};
+static const rlo__sum_limits limits = {4, 8, 16 << 10, 1};
 
 static void begin(void) {
   device = test_plan_cpu();
@@ -259,7 +259,7 @@ static bool sums_in_parts(test_random *random) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.max_scratch_bytes =
       test_random_once_in(random, 4) ? test_random_in(random, 1, 200) : ENOUGH;
-  const rlo__sum_limits small = {1 << 20, 1 << 20, 1 << 12};
+  const rlo__sum_limits small = {1 << 20, 1 << 20, 1 << 12, 1};
   const rlo__plan_request request = {
       .problem = &problem, .device = &device, .options = &options};
   bool is_cut = false;
