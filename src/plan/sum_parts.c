@@ -242,7 +242,7 @@ bool rlo__sum_parts_are_allowed(const rlo_problem *problem,
                                 const rlo_plan_options *options) {
   return options != NULL && options->max_scratch_bytes > 0 &&
          options->family == NULL && options->schedule == NULL &&
-         problem->update == RLO_UPDATE_COMBINE;
+         problem->update == RLO_UPDATE_COMBINE && rlo_problem_is_sum(problem);
 }
 
 rlo_status rlo__sum_parts_plan(const rlo__plan_request *request,

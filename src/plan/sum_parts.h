@@ -70,8 +70,8 @@ typedef struct rlo__sum_parts {
   rlo__sum_cut cut;
 } rlo__sum_parts;
 
-/** Whether the options allow to cut a problem: they give scratch memory and
- *  name neither family nor schedule. */
+/** Whether a problem is a sum, and the options allow to cut it: they give
+ *  scratch memory and name neither family nor schedule. */
 bool rlo__sum_parts_are_allowed(const rlo_problem *problem,
                                 const rlo_plan_options *options);
 
