@@ -12,10 +12,7 @@
 enum {
   /** Cells side by side for which a group of a CPU reads fast: fewer are short
    *  pieces of rows. */
-  CPU_NEAR_CELLS = 512,
-  /** Work-items of a group that adds up parts: few, because its launch is not
-   *  planned again for smaller groups. */
-  GPU_TOTAL_ITEMS = 64
+  CPU_NEAR_CELLS = 512
 };
 
 rlo__sum_limits rlo__sum_limits_of(rlo_device_class device_class) {
@@ -351,15 +348,14 @@ static void get_total(const rlo__sum_parts *parts, rlo_problem *out) {
 
 static rlo_status emit_total(const rlo__sum_parts *parts,
                              const rlo_device_info *device,
+                             int64_t max_group_items,
                              rlo_problem *total,
                              rlo__launch *launch) {
   get_total(parts, total);
   const bool is_gpu = parts->device_class == RLO_DEVICE_CLASS_GPU;
   rlo_device_info small = *device;
-  if (is_gpu) {
-    small.max_work_group_items =
-        rlo__min(small.max_work_group_items, GPU_TOTAL_ITEMS);
-  }
+  small.max_work_group_items =
+      rlo__min(small.max_work_group_items, max_group_items);
   const rlo__family_query query = {
       .problem = total,
       .device = &small,
@@ -379,12 +375,13 @@ static rlo_status emit_total(const rlo__sum_parts *parts,
 
 rlo_status rlo__sum_parts_emit(const rlo__sum_parts *parts,
                                const rlo_device_info *device,
+                               int64_t max_group_items,
                                rlo__launch *launch) {
   rlo_problem *total = rlo__alloc_unset(sizeof *total);
   if (total == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = emit_total(parts, device, total, launch);
+  rlo_status status = emit_total(parts, device, max_group_items, total, launch);
   rlo__free(total);
   return status;
 }

@@ -102,11 +102,13 @@ void rlo__sum_parts_get(const rlo__sum_parts *parts,
 /**
  * Writes the launch that adds up the parts. Its source is the scratch memory,
  * its destination the sum's.
+ * @param max_group_items  at least 1; the device's own limit holds, too.
  * @param launch  zeroed by the caller.
  * @return RLO_OK; RLO_OVERFLOW; RLO_OUT_OF_MEMORY; RLO_INTERNAL.
  */
 RLO_NODISCARD rlo_status rlo__sum_parts_emit(const rlo__sum_parts *parts,
                                              const rlo_device_info *device,
+                                             int64_t max_group_items,
                                              rlo__launch *launch);
 
 #endif

@@ -92,7 +92,7 @@ static rlo_status add_order(rlo_plan *plan,
     RLO_TRY(rlo__segment_order_emit(
         ids, &cut, device, device_class, phase, launch));
     rlo__planned *planned = NULL;
-    RLO_TRY(rlo__planned_of_launch(plan->context, launch, &planned));
+    RLO_TRY(rlo__planned_of_launch(plan->context, launch, NULL, &planned));
     rlo__plan_step *step = add_step(plan, planned);
     step->src = RLO__OPERAND_INDICES;
     step->dst = RLO__OPERAND_SCRATCH;
@@ -148,10 +148,13 @@ static rlo_status add_parts(rlo_plan *plan,
 
 static rlo_status add_total(rlo_plan *plan,
                             const rlo__sum_parts *parts,
-                            rlo__launch *launch) {
-  RLO_TRY(rlo__sum_parts_emit(parts, &plan->context->device_info, launch));
+                            rlo__launch *launch,
+                            rlo__launch *smallest) {
+  RLO_TRY(rlo__sum_parts_emit(
+      parts, &plan->context->device_info, INT64_MAX, launch));
+  RLO_TRY(rlo__sum_parts_emit(parts, &plan->context->device_info, 1, smallest));
   rlo__planned *planned = NULL;
-  RLO_TRY(rlo__planned_of_launch(plan->context, launch, &planned));
+  RLO_TRY(rlo__planned_of_launch(plan->context, launch, smallest, &planned));
   rlo__plan_step *step = add_step(plan, planned);
   step->src = RLO__OPERAND_SCRATCH;
   step->dst = RLO__OPERAND_DST;
@@ -163,7 +166,7 @@ static rlo_status add_total(rlo_plan *plan,
 typedef struct sum_workspace {
   rlo__sum_parts parts;
   rlo_problem problem;
-  rlo__launch launch;
+  rlo__launch launch, smallest;
 } sum_workspace;
 
 static rlo_status plan_parts(rlo_plan *plan,
@@ -189,7 +192,7 @@ static rlo_status plan_parts(rlo_plan *plan,
   if (cut->last_points > 0) {
     RLO_TRY(add_parts(plan, &w->parts, true, options, &w->problem));
   }
-  return add_total(plan, &w->parts, &w->launch);
+  return add_total(plan, &w->parts, &w->launch, &w->smallest);
 }
 
 /** Adds the steps of a sum that is cut into parts, if it is to be cut. */
@@ -207,8 +210,10 @@ static rlo_status try_parts(rlo_plan *plan,
     return RLO_OUT_OF_MEMORY;
   }
   rlo__launch_init(&w->launch);
+  rlo__launch_init(&w->smallest);
   rlo_status status = plan_parts(plan, problem, options, limits, w, out_is_cut);
   rlo__launch_deinit(&w->launch);
+  rlo__launch_deinit(&w->smallest);
   rlo__free(w);
   return status;
 }

@@ -390,7 +390,7 @@ RLO_TEST(test_sum_parts__need_a_size_of_scratch_memory) {
 RLO_TEST(test_sum_parts__are_added_up_by_one_small_launch) {
   static rlo__launch launch;
   make_sum_of_all(RLO_DTYPE_F32, RLO_DTYPE_BF16);
-  for (int32_t n = 0; n < 2; ++n) {
+  for (int32_t n = 0; n < 3; ++n) {
     rlo_device_class device_class =
         n == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
     device = n == 0 ? test_plan_cpu() : test_plan_gpu();
@@ -400,13 +400,13 @@ RLO_TEST(test_sum_parts__are_added_up_by_one_small_launch) {
     parts.device_class = device_class;
     ck_assert(choose(device_class, ENOUGH, &parts.cut));
     rlo__launch_init(&launch);
-    expect_ok(rlo__sum_parts_emit(&parts, &device, &launch));
+    expect_ok(rlo__sum_parts_emit(&parts, &device, n < 2 ? 64 : 1, &launch));
     ck_assert_int_eq(test_plan_define(&launch, "RLO_SUM_BLOCK"), 1);
     ck_assert_int_eq(test_plan_define(&launch, "RLO_SRC_BYTES"), 4);
     ck_assert_int_eq(test_plan_define(&launch, "RLO_DST_BYTES"), 2);
     ck_assert_uint_eq(launch.global_size[0] / launch.local_size[0], 1);
-    ck_assert_uint_le(launch.local_size[0], 64);
-    if (n == 1) {
+    ck_assert_uint_eq(launch.local_size[0], n == 1 ? 64 : 1);
+    if (n > 0) {
       ck_assert_str_eq(launch.kernel_file, "gpu_compute_sum");
       ck_assert_int_eq(test_plan_define(&launch, "RLO_TEAM"), 1);
     } else {
