@@ -30,6 +30,7 @@
  * columns at most RLO_CELLS 20  ulong alpha_bits 21  ulong beta_bits
  */
 // define-matrix: -DRLO_ALONG_ROWS=1
+// define-matrix: -DRLO_SUM_BLOCK=1 -DRLO_SUM_LEVELS=7
 // define-matrix: -DRLO_COMPUTE=0 -DRLO_SRC_CLASS=2 -DRLO_SRC_BYTES=4 -DRLO_SRC_BITS=32 -DRLO_DST_CLASS=2 -DRLO_DST_BYTES=8 -DRLO_DST_BITS=64
 #define RLO_LANES 16
 #include "cpu_compute_common.cl"
