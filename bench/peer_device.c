@@ -21,13 +21,23 @@ typedef struct device_state {
   int64_t moved_bytes;
   int64_t copy_bytes;
   rlo_plan_info info;
+  /** For the plans that need some, which run one after the other; or NULL. */
+  cl_mem scratch;
 } device_state;
+
+enum {
+  /** More than a sum needs. */
+  MAX_SCRATCH_BYTES = 16 << 20
+};
 
 static void release(void *payload) {
   device_state *state = payload;
   if (state != NULL) {
     for (int32_t n = 0; n < state->num_plans; ++n) {
       rlo_plan_release(state->plans[n]);
+    }
+    if (state->scratch != NULL) {
+      rlo_buffer_release(state->arena->context, state->scratch);
     }
     free(state);
   }
@@ -42,15 +52,14 @@ static bool finish(void *payload) {
 static bool enqueue_plan(void *payload) {
   device_state *state = payload;
   for (int32_t n = 0; n < state->num_plans; ++n) {
-    if (rlo_enqueue(state->plans[n],
-                    state->arena->queue,
-                    state->arena->src,
-                    n * state->operand_bytes,
-                    state->arena->dst,
-                    0,
-                    0,
-                    NULL,
-                    NULL) != RLO_OK) {
+    rlo_operands operands = RLO_OPERANDS_INIT;
+    operands.src = state->arena->src;
+    operands.src_offset_bytes = n * state->operand_bytes;
+    operands.dst = state->arena->dst;
+    operands.scratch = state->scratch;
+    if (rlo_enqueue_operands(
+            state->plans[n], state->arena->queue, &operands, 0, NULL, NULL) !=
+        RLO_OK) {
       return bench_fail_last("enqueueing");
     }
   }
@@ -90,6 +99,21 @@ static device_state *create_state(const bench_move *move) {
   return state;
 }
 
+/** Gets scratch memory, if the plan needs some and there is none. */
+static bool get_scratch(device_state *state, const rlo_plan *plan) {
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  if (rlo_plan_get_info(plan, &info) != RLO_OK) {
+    return bench_fail_last("describing a plan");
+  }
+  if (info.scratch_bytes == 0 || state->scratch != NULL) {
+    return true;
+  }
+  return rlo_buffer_create(state->arena->context,
+                           MAX_SCRATCH_BYTES,
+                           &state->scratch) == RLO_OK ||
+         bench_fail_last("getting scratch memory");
+}
+
 static void *create_plans(const bench_move *move,
                           const rlo_problem *problems,
                           int32_t count,
@@ -114,6 +138,10 @@ static void *create_plans(const bench_move *move,
       release(state);
       return NULL;
     }
+    if (!get_scratch(state, *plan)) {
+      release(state);
+      return NULL;
+    }
   }
   state->info = (rlo_plan_info)RLO_PLAN_INFO_INIT;
   if (rlo_plan_get_info(state->plans[0], &state->info) != RLO_OK) {
@@ -126,6 +154,7 @@ static void *create_plans(const bench_move *move,
 
 static void *create_library(const bench_move *move) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.max_scratch_bytes = MAX_SCRATCH_BYTES;
   if (move->measure_seconds > 0) {
     options.effort = RLO_EFFORT_MEASURE;
     options.measure_seconds = move->measure_seconds;

@@ -20,6 +20,7 @@
  */
 // define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SEGMENT=2 -DRLO_ROW_SEGMENTS=2 -DRLO_SEGMENTS=2 -DRLO_LOOP=1 -DRLO_SUM_ROWS=1 -DRLO_SUM_LEVELS=5
 // define-matrix: -DRLO_SUM_AXES=2 -DRLO_SRC=0,5,1 -DRLO_DST=0,0,0 -DRLO_SUM_ROWS=3 -DRLO_SUM_LEVELS=6 -DRLO_COMPUTE=2 -DRLO_INDEX32=1
+// define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SUM_LEVELS=7 -DRLO_SUM_BLOCK=1
 // define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1 -DRLO_NUM_ENDS=1 -DRLO_ENDS=0 -DRLO_SUM_LEVELS=5
 // define-matrix: -DRLO_CONVERT=1 -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1,1,6,5,-1,0,0
 
@@ -58,9 +59,12 @@
 #define RLO_LOOP 0
 #endif
 
-/* Lanes and points of a block, as problem.h defines them. */
+/* Lanes and points of a block, as problem.h defines them; 1 point where points
+ * are sums of blocks themselves. */
 #define RLO_SUM_LANES 16
+#ifndef RLO_SUM_BLOCK
 #define RLO_SUM_BLOCK 1024
+#endif
 
 #define RLO_KEPT_AXES (RLO_NUM_AXES - RLO_SUM_AXES)
 

@@ -30,6 +30,7 @@
  * columns at most RLO_CELLS 20  ulong alpha_bits 21  ulong beta_bits
  */
 // define-matrix: -DRLO_ALONG_ROWS=1
+// define-matrix: -DRLO_SUM_BLOCK=1 -DRLO_SUM_LEVELS=7
 // define-matrix: -DRLO_COMPUTE=0 -DRLO_SRC_CLASS=2 -DRLO_SRC_BYTES=4 -DRLO_SRC_BITS=32 -DRLO_DST_CLASS=2 -DRLO_DST_BYTES=8 -DRLO_DST_BITS=64
 #define RLO_LANES 16
 #include "cpu_compute_common.cl"
@@ -47,8 +48,11 @@
  * RLO_LANES. */
 #define RLO_CELLS (RLO_SRC_BYTES == 8 ? 1024 : 2048)
 
-/* Points of a block, as problem.h defines them; its lanes are RLO_LANES. */
+/* Points of a block, as problem.h defines them; its lanes are RLO_LANES. 1
+ * where points are sums of blocks themselves. */
+#ifndef RLO_SUM_BLOCK
 #define RLO_SUM_BLOCK 1024
+#endif
 
 #define RLO_VECTORS (RLO_CELLS / RLO_LANES)
 
@@ -187,6 +191,16 @@ RLO_INLINE void rlo_sum_blocks(__private const rlo_block *blocks,
 #define RLO_ROWS 16
 #endif
 
+/* Bytes ahead that are brought near where blocks are read in turns. */
+#define RLO_TURN_AHEAD 2048
+
+/* Blocks that are read in turns, each by a line, where rows are so short that
+ * many lie in a page: 4, 2, or 1. Their lanes stay in a near cache. */
+#define RLO_TURNS(vectors)            \
+  ((vectors) <= RLO_VECTORS / 16  ? 4 \
+   : (vectors) <= RLO_VECTORS / 2 ? 2 \
+                                  : 1)
+
 /* Vectors of a line. */
 #define RLO_LINE_VECTORS                              \
   (RLO_LINE_BYTES > RLO_LANES * RLO_SRC_BYTES         \
@@ -200,7 +214,26 @@ typedef struct rlo_columns {
   rlo_total totals[RLO_VECTORS];
 } rlo_columns;
 
-/* n points into lanes, which begin as 0. */
+/* The lanes of the first vectors begin as 0. */
+RLO_INLINE void rlo_begin_blocks(__private rlo_columns *columns, int vectors) {
+  for (int v = 0; v < vectors; ++v) {
+    for (int l = 0; l < RLO_LANES; ++l) {
+      columns->lanes[v][l] = (rlo_t)(0);
+    }
+  }
+}
+
+/* Point k of a row's last cells, which are no whole vector. */
+RLO_INLINE void rlo_add_rest(__private rlo_columns *columns,
+                             int v,
+                             __global const uchar *from,
+                             long k,
+                             long cells) {
+  columns->lanes[v][k % RLO_LANES] +=
+      rlo_from_src(rlo_load_some(from, cells % RLO_LANES));
+}
+
+/* A block of n points into lanes. */
 RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
                               __global const uchar *row,
                               long row_bytes,
@@ -208,11 +241,7 @@ RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
                               long cells) {
   const int vectors = (int)((cells + RLO_LANES - 1) / RLO_LANES);
   const int whole = (int)(cells / RLO_LANES);
-  for (int l = 0; l < RLO_LANES; ++l) {
-    for (int v = 0; v < vectors; ++v) {
-      columns->lanes[v][l] = (rlo_t)(0);
-    }
-  }
+  rlo_begin_blocks(columns, vectors);
   long k = 0;
   for (; k + RLO_ROWS <= n; k += RLO_ROWS) {
     __global const uchar *p = row + k * row_bytes;
@@ -237,19 +266,59 @@ RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
     }
   }
   for (k = 0; whole < vectors && k < n; ++k) {
-    columns->lanes[whole][k % RLO_LANES] += rlo_from_src(
-        rlo_load_some(row + k * row_bytes + whole * (RLO_LANES * RLO_SRC_BYTES),
-                      cells - whole * RLO_LANES));
+    rlo_add_rest(columns,
+                 whole,
+                 row + k * row_bytes + whole * (RLO_LANES * RLO_SRC_BYTES),
+                 k,
+                 cells);
   }
 }
 
-/* The lanes become one, which is a block's sum. */
-RLO_INLINE void rlo_end_block(__private rlo_columns *columns, int vectors) {
+/* As many whole blocks, read in turns; the lanes of each lie behind those of
+ * the one before it. */
+RLO_INLINE void rlo_add_blocks(__private rlo_columns *columns,
+                               __global const uchar *row,
+                               long row_bytes,
+                               const int blocks,
+                               long cells) {
+  const int vectors = (int)((cells + RLO_LANES - 1) / RLO_LANES);
+  const int whole = (int)(cells / RLO_LANES);
+  const long block_bytes = RLO_SUM_BLOCK * row_bytes;
+  rlo_begin_blocks(columns, blocks * vectors);
+  for (long k = 0; k < RLO_SUM_BLOCK; ++k) {
+    __global const uchar *p = row + k * row_bytes;
+    for (int v = 0; v < whole; ++v) {
+#pragma unroll
+      for (int b = 0; b < blocks; ++b) {
+        __global const uchar *q =
+            p + b * block_bytes + v * (RLO_LANES * RLO_SRC_BYTES);
+        if (v % RLO_LINE_VECTORS == 0) {
+          rlo_prefetch_near(q + RLO_TURN_AHEAD);
+        }
+        columns->lanes[b * vectors + v][k % RLO_LANES] +=
+            rlo_from_src(RLO_LOAD_SRC(__global, q));
+      }
+    }
+    for (int b = 0; whole < vectors && b < blocks; ++b) {
+      rlo_add_rest(columns,
+                   b * vectors + whole,
+                   p + b * block_bytes + whole * (RLO_LANES * RLO_SRC_BYTES),
+                   k,
+                   cells);
+    }
+  }
+}
+
+/* The lanes of vectors from `first` on become one each: a block's sum. */
+RLO_INLINE void rlo_end_block(__private rlo_columns *columns,
+                              int first,
+                              int vectors) {
   for (int v = 0; v < vectors; ++v) {
     rlo_t eight[8];
 #pragma unroll
     for (int l = 0; l < 8; ++l) {
-      eight[l] = columns->lanes[v][l] + columns->lanes[v][l + 8];
+      eight[l] =
+          columns->lanes[first + v][l] + columns->lanes[first + v][l + 8];
     }
 #pragma unroll
     for (int l = 0; l < 4; ++l) {
@@ -342,6 +411,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   rlo_columns columns;
   const int vectors = (int)((count + RLO_LANES - 1) / RLO_LANES);
   const long row_bytes = (long)row_src_stride * RLO_SRC_BYTES;
+  const int turns = RLO_TURNS(vectors);
   for (int v = 0; v < vectors; ++v) {
     columns.totals[v].parts = 0;
   }
@@ -352,10 +422,21 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   do {
     __global const uchar *row =
         from + rlo_dot(n_sum, at, sum_src_stride) * RLO_SRC_BYTES;
-    for (long k = 0; k < row_units; k += RLO_SUM_BLOCK) {
+    for (long k = 0; k < row_units;) {
+      __global const uchar *block = row + k * row_bytes;
       const long n = min((long)row_units - k, (long)RLO_SUM_BLOCK);
-      rlo_add_block(&columns, row + k * row_bytes, row_bytes, n, count);
-      rlo_end_block(&columns, vectors);
+      const int blocks = row_units - k < turns * RLO_SUM_BLOCK ? 1 : turns;
+      if (blocks == 4) {
+        rlo_add_blocks(&columns, block, row_bytes, 4, count);
+      } else if (blocks == 2) {
+        rlo_add_blocks(&columns, block, row_bytes, 2, count);
+      } else {
+        rlo_add_block(&columns, block, row_bytes, n, count);
+      }
+      for (int b = 0; b < blocks; ++b) {
+        rlo_end_block(&columns, b * vectors, vectors);
+      }
+      k += blocks * n;
     }
   } while (rlo_next(n_sum, sum_extent, at));
   for (int v = 0; v < vectors; ++v) {

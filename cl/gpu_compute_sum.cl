@@ -31,6 +31,7 @@
  */
 // define-matrix: -DRLO_ALONG_ROWS=1 -DRLO_INDEX32=1
 // define-matrix: -DRLO_TEAM=1 -DRLO_CELLS=256 -DRLO_SLOTS=1
+// define-matrix: -DRLO_TEAM=1 -DRLO_CELLS=1 -DRLO_SLOTS=256 -DRLO_SUM_LEVELS=4 -DRLO_SUM_BLOCK=1 -DRLO_ALONG_ROWS=1
 // define-matrix: -DRLO_TEAM=1 -DRLO_CELLS=32 -DRLO_SLOTS=8 -DRLO_SUM_LEVELS=10 -DRLO_COMPUTE=2 -DRLO_SRC_CLASS=4 -DRLO_SRC_BYTES=8 -DRLO_SRC_BITS=64 -DRLO_SRC_EXPONENT=11 -DRLO_SRC_MANTISSA=52 -DRLO_SRC_BIAS=1023 -DRLO_SRC_SPECIALS=1 -DRLO_SRC_BARE=0
 // define-matrix: -DRLO_TEAM=4 -DRLO_CELLS=8 -DRLO_SLOTS=8 -DRLO_SUM_LEVELS=4 -DRLO_COMPUTE=0 -DRLO_SRC_CLASS=2 -DRLO_SRC_BYTES=1 -DRLO_SRC_BITS=8 -DRLO_DST_CLASS=2 -DRLO_DST_BYTES=8 -DRLO_DST_BITS=64 -DRLO_INDEX32=1
 #include "sum_total.cl"
@@ -54,9 +55,12 @@
 #define RLO_SLOTS 4
 #endif
 
-/* Lanes and points of a block, as problem.h defines them. */
+/* Lanes and points of a block, as problem.h defines them; 1 point where points
+ * are sums of blocks themselves. */
 #define RLO_SUM_LANES 16
+#ifndef RLO_SUM_BLOCK
 #define RLO_SUM_BLOCK 1024
+#endif
 
 /* Lanes of a work-item; terms that it has in flight at a time, and of what is
  * left of a block: multiples of its lanes. */

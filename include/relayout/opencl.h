@@ -340,7 +340,10 @@ typedef struct rlo_plan_info {
   int64_t scratch_bytes;
   /** Kernels that an enqueue runs, one after the other; 0 for an empty problem.
    *  Of several, family to measured_fraction describe the last, and the bytes
-   *  read and written are those of all problems together. */
+   *  read and written are those of all problems together. Of a sum in parts
+   *  (rlo_plan_options.max_scratch_bytes) they describe the first, which reads
+   *  the source; `parameters` begins with the number of parts; and the bytes
+   *  are those of the sum, without scratch memory. */
   int32_t num_steps;
 } rlo_plan_info;
 
@@ -446,7 +449,8 @@ typedef struct rlo_operands {
 
 /**
  * Enqueues any plan, including those that load indices (a gather, a segment
- * sum), which rlo_enqueue refuses with RLO_INVALID_ARGUMENT. No byte outside of
+ * sum) or need scratch memory (a segment sum, a sum in parts), which
+ * rlo_enqueue refuses with RLO_INVALID_ARGUMENT. No byte outside of
  * the operands is accessed, whatever the indices are.
  *
  * The kernels of a plan of several steps are chained by events, on in-order and

@@ -107,12 +107,23 @@ typedef struct rlo_plan_options {
    * rlo_plan_explain.
    */
   bool is_aligned;
+  /**
+   * Scratch memory that the plan may need so that it runs faster; 0: none. A
+   * sum to fewer cells than keep the device busy is then cut into parts, with
+   * the same bits: a kernel sums each part into scratch memory, another one
+   * adds the parts up. rlo_plan_info.scratch_bytes tells what is needed, if
+   * anything, and rlo_enqueue_operands takes it. No effect where `family` or
+   * `schedule` is set, and on segment sums. With RLO_EFFORT_MEASURE the kernel
+   * of the parts is measured; whether to cut is not. The promise of is_aligned
+   * does not include scratch memory.
+   */
+  int64_t max_scratch_bytes;
 } rlo_plan_options;
 
 #define RLO_PLAN_OPTIONS_INIT                                    \
   {                                                              \
     sizeof(rlo_plan_options), NULL, RLO_DEVICE_CLASS_AUTO, NULL, \
-        RLO_EFFORT_ESTIMATE, 0.0, false                          \
+        RLO_EFFORT_ESTIMATE, 0.0, false, 0                       \
   }
 
 /** The planner's assessment of one family. */
@@ -159,7 +170,9 @@ typedef struct rlo_plan_report {
 } rlo_plan_report;
 
 /**
- * Plans a problem for a device and reports every decision; no OpenCL call.
+ * Plans a problem for a device and reports every decision; no OpenCL call. Of a
+ * sum that is cut into parts (rlo_plan_options.max_scratch_bytes) it reports
+ * the kernel of the parts, and `parameters` begins with their number.
  *
  * @param problem  borrowed; a copy is canonicalized.
  * @param device   borrowed; numbers that an older header lacks count as 0.
@@ -170,7 +183,8 @@ typedef struct rlo_plan_report {
  *         RLO_UNSUPPORTED, with the reason, if the forced family, or every
  *         family, refuses the problem, or if the device is_cpu_class_only; or
  *         the status of rlo_problem_canonicalize; RLO_INVALID_ARGUMENT for a
- *         struct_size that this library does not know.
+ *         struct_size that this library does not know, or a negative
+ *         max_scratch_bytes.
  * Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "codegen/kernel_sources.h"
+#include "plan/sum_parts.h"
 
 #define NAME_SEED  UINT64_C(0x6b65726e656c0001)
 #define TABLE_SEED UINT64_C(0x7461626c65000001)
@@ -150,6 +151,7 @@ typedef struct owned_report {
 typedef struct workspace {
   rlo__choice choice;
   rlo__launch launch;
+  rlo__sum_parts parts;
 } workspace;
 
 static void report_choice(const rlo__choice *choice, rlo_plan_report *report) {
@@ -177,7 +179,6 @@ static rlo_status explain(const rlo__plan_request *request,
                           workspace *w,
                           owned_report *owned) {
   rlo_plan_report *report = &owned->report;
-  rlo__launch_init(&w->launch);
   RLO_TRY(rlo__planner_choose(request, &w->choice, &w->launch));
   report_choice(&w->choice, report);
   report->kernel_name = report->source = report->build_options = "";
@@ -190,6 +191,14 @@ static rlo_status explain(const rlo__plan_request *request,
   report->source = owned->spec.source;
   report->build_options = owned->spec.options;
   return RLO_OK;
+}
+
+/** The report is of the parts of a sum. */
+static void describe_parts(const workspace *w, rlo_plan_report *report) {
+  char own[sizeof report->parameters];
+  rlo__str words = rlo__str_over(own, sizeof own);
+  rlo__sum_parts_describe(&w->parts, report->parameters, &words);
+  memcpy(report->parameters, own, sizeof own);
 }
 
 rlo_status rlo__plan_report_create(const rlo_problem *problem,
@@ -208,8 +217,24 @@ rlo_status rlo__plan_report_create(const rlo_problem *problem,
   }
   owned->report.problem = *problem;
   explaining.problem = &owned->report.problem;
+  rlo_status status = RLO_OK;
+  bool is_cut = false;
+  if (rlo__sum_parts_are_allowed(problem, explaining.options)) {
+    status = rlo__sum_parts_plan(&explaining, NULL, &w->parts, &is_cut);
+  }
+  if (is_cut) {
+    rlo__sum_parts_get(&w->parts, false, &owned->report.problem);
+    /* The alignment of scratch memory is the device's own. */
+    explaining.dst_alignment_bytes = 0;
+  }
+  rlo__launch_init(&w->launch);
   explaining.is_explaining = true;
-  rlo_status status = explain(&explaining, w, owned);
+  if (status == RLO_OK) {
+    status = explain(&explaining, w, owned);
+  }
+  if (status == RLO_OK && is_cut) {
+    describe_parts(w, &owned->report);
+  }
   rlo__launch_deinit(&w->launch);
   rlo__free(w);
   if (status != RLO_OK) {

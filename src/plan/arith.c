@@ -215,13 +215,26 @@ int32_t rlo__arith_num_sum_axes(const rlo_problem *problem) {
   return count;
 }
 
-rlo_status rlo__arith_sum_levels(const rlo_problem *problem,
+int64_t rlo__arith_block_points(const rlo__family_query *query) {
+  return query->block_points > 0 ? query->block_points : RLO_SUM_BLOCK;
+}
+
+rlo_status rlo__arith_define_block(const rlo__family_query *query,
+                                   rlo__launch *launch) {
+  return query->block_points > 0
+             ? rlo__launch_define(launch, "RLO_SUM_BLOCK", query->block_points)
+             : RLO_OK;
+}
+
+rlo_status rlo__arith_sum_levels(const rlo__family_query *query,
                                  int64_t *out_levels) {
+  const rlo_problem *problem = query->problem;
   int32_t count = rlo__arith_num_sum_axes(problem);
   int64_t blocks = 1;
   if (count > 0) {
     int32_t last = problem->num_axes - 1;
-    blocks = rlo__ceil_div(problem->extents[last], RLO_SUM_BLOCK);
+    blocks =
+        rlo__ceil_div(problem->extents[last], rlo__arith_block_points(query));
     RLO_TRY(rlo__geometry_count_points(
         problem, problem->num_axes - count, last, &blocks));
   }

@@ -35,8 +35,15 @@ RLO_NODISCARD rlo_status rlo__arith_define_ends(const rlo_problem *problem,
 
 /** RLO_SUM_LEVELS of arith.cl: the levels of the pairwise sum over the blocks
  *  of a cell; 1 where nothing is summed. @return RLO_OK; RLO_OVERFLOW. */
-RLO_NODISCARD rlo_status rlo__arith_sum_levels(const rlo_problem *problem,
+RLO_NODISCARD rlo_status rlo__arith_sum_levels(const rlo__family_query *query,
                                                int64_t *out_levels);
+
+/** Points of a block of the query's sum. */
+int64_t rlo__arith_block_points(const rlo__family_query *query);
+
+/** Adds RLO_SUM_BLOCK, where it is another than the kernel's own. */
+RLO_NODISCARD rlo_status rlo__arith_define_block(const rlo__family_query *query,
+                                                 rlo__launch *launch);
 
 /** Whether arith.cl computes a problem sixteen values at a time. */
 bool rlo__arith_has_vectors(const rlo_problem *problem);

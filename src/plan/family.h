@@ -26,6 +26,9 @@ typedef struct rlo__family_query {
   /** The facts of `problem`, found once for all families; NULL:
    *  rlo__geometry_of finds them. */
   const struct rlo__geometry *geometry;
+  /** Points of a block of a sum, if not RLO_SUM_BLOCK: 1 where the points are
+   *  sums of blocks themselves (plan/sum_parts.h), else 0. */
+  int64_t block_points;
   /** What `predict` has to exceed for its family to be chosen: a prediction
    *  that cannot may be any number up to this. 0 where all are of interest. */
   double to_beat;

@@ -143,7 +143,7 @@ static rlo_status choose(const rlo__family_query *query, sum_plan *plan) {
   }
   rlo__grid_sort_by_src(&plan->cpu.grid);
   plan->cpu.is_prefetching = query->device->has_builtin_prefetch;
-  return rlo__arith_sum_levels(problem, &plan->sum_levels);
+  return rlo__arith_sum_levels(query, &plan->sum_levels);
 }
 
 static double predict(const rlo__family_query *query) {
@@ -173,6 +173,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(launch, "RLO_ALONG_ROWS", plan.is_along_rows));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
+  RLO_TRY(rlo__arith_define_block(query, launch));
   RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, cell)));
   RLO_TRY(
       rlo__grid_add_index(cpu, launch, cell >= 0 ? problem->extents[cell] : 1));

@@ -88,7 +88,7 @@ static rlo_status choose(const rlo__family_query *request,
     plan->group_rows = plan->rows;
   }
   plan->groups = rlo__ceil_div(plan->rows, plan->group_rows);
-  return rlo__arith_sum_levels(problem, &plan->sum_levels);
+  return rlo__arith_sum_levels(request, &plan->sum_levels);
 }
 
 static double predict(const rlo__family_query *request) {

@@ -142,7 +142,7 @@ static rlo_status compute_emit(const rlo__family_query *query,
     cell_points = INT64_MAX;
   }
   int64_t sum_levels;
-  RLO_TRY(rlo__arith_sum_levels(problem, &sum_levels));
+  RLO_TRY(rlo__arith_sum_levels(query, &sum_levels));
   rlo__partition cut;
   RLO_TRY(rlo__partition_cells(
       problem, cell_axes, cell_points, query->device, is_gpu, &cut));
@@ -158,6 +158,7 @@ static rlo_status compute_emit(const rlo__family_query *query,
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_ROWS", sum_rows));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_SUM_LEVELS", sum_axes > 0 ? sum_levels + LANE_LEVELS : 1));
+  RLO_TRY(rlo__arith_define_block(query, launch));
   RLO_TRY(rlo__arith_define_ends(problem, launch));
   RLO_TRY(rlo__partition_define(&cut, launch));
   RLO_TRY(rlo__partition_size_launch(&cut, 1, launch));

@@ -69,7 +69,8 @@ static void share_out(const rlo__family_query *query,
   int64_t items = rlo__gpu_local_items(query->device);
   int64_t run = plan->is_along_rows ? 1 : contiguous_cells(problem, num_kept);
   int64_t near = rlo__min(power_from(run), WARP);
-  int64_t most_team = rlo__min(items, RLO_SUM_LANES);
+  int64_t most_team =
+      rlo__min(rlo__min(items, RLO_SUM_LANES), rlo__arith_block_points(query));
   plan->team = rlo__min(most_team, WARP / near);
   /* Short rows leave a full team too little to do. */
   while (plan->is_along_rows &&
@@ -116,13 +117,13 @@ static bool choose(const rlo__family_query *query, sum_plan *plan) {
   const rlo_problem *problem = query->problem;
   int32_t first = problem->num_axes - rlo__arith_num_sum_axes(problem);
   int32_t last = problem->num_axes - 1;
-  *plan =
-      (sum_plan){.group = {.geometry = rlo__geometry_of(query),
-                           .x_axis = -1,
-                           .y_axis = -1},
-                 .cells = 1,
-                 .blocks = rlo__ceil_div(problem->extents[last], RLO_SUM_BLOCK),
-                 .is_along_rows = problem->src.axis[last] == 1};
+  *plan = (sum_plan){.group = {.geometry = rlo__geometry_of(query),
+                               .x_axis = -1,
+                               .y_axis = -1},
+                     .cells = 1,
+                     .blocks = rlo__ceil_div(problem->extents[last],
+                                             rlo__arith_block_points(query)),
+                     .is_along_rows = problem->src.axis[last] == 1};
   for (int32_t a = 0; a < first; ++a) {
     if (rlo__grid_add_axis(&plan->group.grid, problem, a, 1) != RLO_OK) {
       return false;
@@ -130,7 +131,7 @@ static bool choose(const rlo__family_query *query, sum_plan *plan) {
   }
   rlo__grid_sort_by_src(&plan->group.grid);
   for (int32_t a = first; a <= last; ++a) {
-    int64_t step = a == last ? RLO_SUM_BLOCK : 1;
+    int64_t step = a == last ? rlo__arith_block_points(query) : 1;
     if (rlo__grid_place_axis(&plan->sum, problem, a, step) != RLO_OK) {
       return false;
     }
@@ -249,6 +250,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__launch_define(launch, "RLO_CELLS", plan.group_cells));
   RLO_TRY(rlo__launch_define(launch, "RLO_SLOTS", plan.slots));
   RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
+  RLO_TRY(rlo__arith_define_block(query, launch));
   RLO_TRY(rlo__grid_add_int(launch, plan.cells));
   RLO_TRY(add_sum_axes(&plan, launch));
   RLO_TRY(rlo__grid_add_int(launch, plan.blocks));

@@ -129,6 +129,11 @@ rlo_status rlo__plan_options_read(const rlo_plan_options **options,
   *out = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
   RLO_TRY(rlo__options_read(
       "plan options", "RLO_PLAN_OPTIONS_INIT", *options, out, sizeof *out));
+  if (out->max_scratch_bytes < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "max_scratch_bytes is %lld, below 0",
+                    (long long)out->max_scratch_bytes);
+  }
   if (*options != NULL) {
     out->struct_size = sizeof *out;
     *options = out;

@@ -237,6 +237,12 @@ rlo_status rlo_enqueue(rlo_plan *plan,
                        const cl_event *wait_list,
                        cl_event *out_event) {
   RLO_REQUIRE(plan, queue);
+  if (plan->num_operands > 2 && plan->info.index_bytes == 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the plan needs %lld bytes of scratch memory; "
+                    "rlo_enqueue_operands takes it",
+                    (long long)plan->info.scratch_bytes);
+  }
   if (plan->num_operands > 2) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the plan loads %lld bytes of indices; "

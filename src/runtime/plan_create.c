@@ -5,12 +5,15 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/problem.h"
 #include "ir/update.h"
 #include "ops/segment_sum.h"
 #include "plan/segment_order.h"
+#include "runtime/context.h"
 
 enum {
-  /** The size of the widest number in the inverted ids. */
+  /** The size of the widest number in the inverted ids, and of the widest sum
+   *  of a part. */
   SCRATCH_ALIGNMENT_BYTES = 8
 };
 
@@ -89,7 +92,7 @@ static rlo_status add_order(rlo_plan *plan,
     RLO_TRY(rlo__segment_order_emit(
         ids, &cut, device, device_class, phase, launch));
     rlo__planned *planned = NULL;
-    RLO_TRY(rlo__planned_of_launch(plan->context, launch, &planned));
+    RLO_TRY(rlo__planned_of_launch(plan->context, launch, NULL, &planned));
     rlo__plan_step *step = add_step(plan, planned);
     step->src = RLO__OPERAND_INDICES;
     step->dst = RLO__OPERAND_SCRATCH;
@@ -108,6 +111,110 @@ static rlo_status plan_order(rlo_plan *plan, const rlo__segment_ids *ids) {
   rlo_status status = add_order(plan, ids, launch);
   rlo__launch_deinit(launch);
   rlo__free(launch);
+  return status;
+}
+
+/* ------------------------------------------------------------- sums in parts
+ */
+
+/** Adds the problem of the whole parts, or of the last one. */
+static rlo_status add_parts(rlo_plan *plan,
+                            const rlo__sum_parts *parts,
+                            bool is_last,
+                            const rlo_plan_options *options,
+                            rlo_problem *problem) {
+  rlo__sum_parts_get(parts, is_last, problem);
+  rlo_plan_options own = *options;
+  /* The caller promises nothing of scratch memory. */
+  own.is_aligned = false;
+  if (is_last) {
+    own.effort = RLO_EFFORT_ESTIMATE;
+  }
+  const rlo_plan_info first = plan->info;
+  const step_request request = {.problem = problem,
+                                .options = &own,
+                                .src = RLO__OPERAND_SRC,
+                                .dst = RLO__OPERAND_SCRATCH,
+                                .indices = RLO__OPERAND_NONE};
+  RLO_TRY(add_problem(plan, &request));
+  if (is_last) {
+    /* The whole parts describe the plan. */
+    const int32_t num_steps = plan->num_steps;
+    plan->info = first;
+    plan->info.num_steps = num_steps;
+  }
+  return RLO_OK;
+}
+
+static rlo_status add_total(rlo_plan *plan,
+                            const rlo__sum_parts *parts,
+                            rlo__launch *launch,
+                            rlo__launch *smallest) {
+  RLO_TRY(rlo__sum_parts_emit(
+      parts, &plan->context->device_info, INT64_MAX, launch));
+  RLO_TRY(rlo__sum_parts_emit(parts, &plan->context->device_info, 1, smallest));
+  rlo__planned *planned = NULL;
+  RLO_TRY(rlo__planned_of_launch(plan->context, launch, smallest, &planned));
+  rlo__plan_step *step = add_step(plan, planned);
+  step->src = RLO__OPERAND_SCRATCH;
+  step->dst = RLO__OPERAND_DST;
+  step->indices = RLO__OPERAND_NONE;
+  return RLO_OK;
+}
+
+/** Working memory for the parts of a sum. */
+typedef struct sum_workspace {
+  rlo__sum_parts parts;
+  rlo_problem problem;
+  rlo__launch launch, smallest;
+} sum_workspace;
+
+static rlo_status plan_parts(rlo_plan *plan,
+                             const rlo_problem *problem,
+                             const rlo_plan_options *options,
+                             const rlo__sum_limits *limits,
+                             sum_workspace *w,
+                             bool *out_is_cut) {
+  rlo__problem_copy(problem, &w->problem);
+  const rlo__plan_request request = {.problem = &w->problem,
+                                     .device = &plan->context->device_info,
+                                     .options = options};
+  RLO_TRY(rlo__sum_parts_plan(&request, limits, &w->parts, out_is_cut));
+  if (!*out_is_cut) {
+    return RLO_OK;
+  }
+  const rlo__sum_cut *cut = &w->parts.cut;
+  RLO_TRY(add_parts(plan, &w->parts, false, options, &w->problem));
+  rlo__str words = rlo__str_over(plan->parameters, sizeof plan->parameters);
+  rlo__sum_parts_describe(&w->parts, plan->info.parameters, &words);
+  plan->info.parameters = plan->parameters;
+  plan->info.scratch_bytes = cut->scratch_bytes;
+  if (cut->last_points > 0) {
+    RLO_TRY(add_parts(plan, &w->parts, true, options, &w->problem));
+  }
+  return add_total(plan, &w->parts, &w->launch, &w->smallest);
+}
+
+/** Adds the steps of a sum that is cut into parts, if it is to be cut. */
+static rlo_status try_parts(rlo_plan *plan,
+                            const rlo_problem *problem,
+                            const rlo_plan_options *options,
+                            const rlo__sum_limits *limits,
+                            bool *out_is_cut) {
+  *out_is_cut = false;
+  if (!rlo__sum_parts_are_allowed(problem, options)) {
+    return RLO_OK;
+  }
+  sum_workspace *w = rlo__alloc_unset(sizeof *w);
+  if (w == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__launch_init(&w->launch);
+  rlo__launch_init(&w->smallest);
+  rlo_status status = plan_parts(plan, problem, options, limits, w, out_is_cut);
+  rlo__launch_deinit(&w->launch);
+  rlo__launch_deinit(&w->smallest);
+  rlo__free(w);
   return status;
 }
 
@@ -147,7 +254,9 @@ static void add_operand(rlo_plan *plan,
 
 static rlo_status fill_from_problem(rlo_plan *plan,
                                     const rlo_problem *problem,
-                                    const rlo_plan_options *options) {
+                                    const rlo_plan_options *options,
+                                    const rlo__sum_limits *limits) {
+  bool is_cut = false;
   bool loads = rlo_problem_loads(problem);
   plan->info.src_bytes = problem->src_bytes;
   plan->info.dst_bytes = problem->dst_bytes;
@@ -171,6 +280,15 @@ static rlo_status fill_from_problem(rlo_plan *plan,
               problem->dst_bytes,
               whole_bytes(rlo_problem_dst_unit_bits(problem)),
               rlo__problem_reads_cells(problem));
+  RLO_TRY(try_parts(plan, problem, options, limits, &is_cut));
+  if (is_cut) {
+    add_operand(plan,
+                RLO__OPERAND_SCRATCH,
+                plan->info.scratch_bytes,
+                SCRATCH_ALIGNMENT_BYTES,
+                false);
+    return RLO_OK;
+  }
   const step_request request = {
       .problem = problem,
       .options = options,
@@ -246,16 +364,19 @@ static rlo_status create(rlo_context *context,
                          const rlo_problem *problem,
                          const rlo_segment_sum *sum,
                          const rlo_plan_options *options,
+                         const rlo__sum_limits *limits,
                          rlo_plan **out_plan) {
   RLO_TRY(rlo__context_check_process(context));
   rlo_plan_options known;
   RLO_TRY(rlo__plan_options_read(&options, &known));
   rlo_plan *plan = NULL;
-  RLO_TRY(create_plan(
-      context, options, problem != NULL ? 1 : RLO__PLAN_MAX_STEPS, &plan));
+  const int32_t max_steps =
+      problem != NULL ? RLO__PLAN_PROBLEM_STEPS : RLO__PLAN_MAX_STEPS;
+  RLO_TRY(create_plan(context, options, max_steps, &plan));
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(problem != NULL ? fill_from_problem(plan, problem, options)
-                               : fill_from_segment_sum(plan, sum, options));
+  RLO_TRY_GOTO(problem != NULL
+                   ? fill_from_problem(plan, problem, options, limits)
+                   : fill_from_segment_sum(plan, sum, options));
   rlo__log(&context->log,
            RLO__LOG_DEBUG,
            "planned %s%s%s, %d steps",
@@ -270,14 +391,22 @@ fail:
   return status;
 }
 
+rlo_status rlo__plan_create_by_limits(rlo_context *context,
+                                      const rlo_problem *problem,
+                                      const rlo_plan_options *options,
+                                      const rlo__sum_limits *limits,
+                                      rlo_plan **out_plan) {
+  RLO_REQUIRE(out_plan);
+  *out_plan = NULL;
+  RLO_REQUIRE(context, problem);
+  return create(context, problem, NULL, options, limits, out_plan);
+}
+
 rlo_status rlo_plan_create(rlo_context *context,
                            const rlo_problem *problem,
                            const rlo_plan_options *options,
                            rlo_plan **out_plan) {
-  RLO_REQUIRE(out_plan);
-  *out_plan = NULL;
-  RLO_REQUIRE(context, problem);
-  return create(context, problem, NULL, options, out_plan);
+  return rlo__plan_create_by_limits(context, problem, options, NULL, out_plan);
 }
 
 rlo_status rlo_plan_create_segment_sum(rlo_context *context,
@@ -287,5 +416,5 @@ rlo_status rlo_plan_create_segment_sum(rlo_context *context,
   RLO_REQUIRE(out_plan);
   *out_plan = NULL;
   RLO_REQUIRE(context, sum);
-  return create(context, NULL, sum, options, out_plan);
+  return create(context, NULL, sum, options, NULL, out_plan);
 }

@@ -2,12 +2,16 @@
 #ifndef RLO_RUNTIME_PLAN_HANDLE_H
 #define RLO_RUNTIME_PLAN_HANDLE_H
 
+#include "plan/sum_parts.h"
 #include "runtime/operand.h"
 #include "runtime/planned.h"
 
 enum {
   /** Of a segment sum: three that invert the ids, two fills, the sum. */
-  RLO__PLAN_MAX_STEPS = 6
+  RLO__PLAN_MAX_STEPS = 6,
+  /** Of a problem; of a sum that is cut: whole parts, the last part, the sum
+   *  over them. */
+  RLO__PLAN_PROBLEM_STEPS = 3
 };
 
 /** One kernel of a plan, which runs after those of the steps before it. */
@@ -39,11 +43,22 @@ struct rlo_plan {
   /** Retained. */
   rlo_context *context;
   rlo_plan_info info;
+  /** Of a sum in parts: what info.parameters points to. */
+  char parameters[192];
   int32_t num_operands;
   rlo__operand_need operands[RLO__NUM_OPERANDS];
   /** 0 for an empty problem; else info.num_steps. */
   int32_t num_steps;
   rlo__plan_step steps[];
 };
+
+/** As rlo_plan_create, with limits of what is cut into parts.
+ *  @param limits  NULL: those of the class. */
+RLO_NODISCARD rlo_status
+rlo__plan_create_by_limits(rlo_context *context,
+                           const rlo_problem *problem,
+                           const rlo_plan_options *options,
+                           const rlo__sum_limits *limits,
+                           rlo_plan **out_plan);
 
 #endif

@@ -155,6 +155,13 @@ rlo_status rlo__planned_shrink(rlo_context *context,
                                rlo__planned *planned,
                                int32_t index,
                                int64_t max_group_items) {
+  const rlo__prepared_launch *smallest =
+      &planned->launches[index + RLO__PLANNED_SMALLER];
+  if (planned->entry.key == NULL && smallest->id != 0) {
+    atomic_store_explicit(
+        &planned->has_smaller[index], true, memory_order_release);
+    return RLO_OK;
+  }
   if (planned->entry.key == NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "kernel %s runs %lld work-items in a group: too few",
@@ -353,14 +360,18 @@ void rlo__planned_release(rlo__planned *planned) {
 
 rlo_status rlo__planned_of_launch(rlo_context *context,
                                   const rlo__launch *launch,
+                                  const rlo__launch *smallest,
                                   rlo__planned **out_planned) {
+  const rlo__alignment any = {1, 1};
   *out_planned = NULL;
   rlo__planned *planned = create();
   if (planned == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status =
-      set_launch(context, launch, (rlo__alignment){1, 1}, 0, planned);
+  rlo_status status = set_launch(context, launch, any, 0, planned);
+  if (status == RLO_OK && smallest != NULL) {
+    status = set_launch(context, smallest, any, RLO__PLANNED_SMALLER, planned);
+  }
   if (status != RLO_OK) {
     rlo__planned_release(planned);
     return status;

@@ -448,6 +448,11 @@ static const forced_case forced_cases[] = {
     {"compute_rows", RLO_DTYPE_F64, RLO_DTYPE_S64, {1, 7, 500}, false, -1, 0.0},
     {"compute_sum", RLO_DTYPE_F32, RLO_DTYPE_F32,
      {1, 1500, 300}, false, 1, 0.0},
+    /* Four blocks in turns, two, and what is left. */
+    {"compute_sum", RLO_DTYPE_F32, RLO_DTYPE_F32,
+     {1, 5127, 33}, false, 1, 0.0},
+    {"compute_sum", RLO_DTYPE_F32, RLO_DTYPE_F32,
+     {1, 5127, 300}, false, 1, 0.0},
     {"compute_sum", RLO_DTYPE_F32, RLO_DTYPE_F32, {1, 37, 2500}, false, 2, 0.5},
     {"compute_sum", RLO_DTYPE_BF16, RLO_DTYPE_BF16,
      {5, 30, 700}, false, 0, 1.0},

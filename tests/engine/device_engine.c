@@ -515,3 +515,40 @@ RLO_TEST(test_engine__factors_of_64_bits) {
   rlo_tensor_release(x);
   end();
 }
+
+/* A sum of all runs in parts, through scratch memory of the engine's pool, with
+ * the bits of the host; sums in flight have scratch memory of their own. */
+RLO_TEST(test_engine__sums_of_all_in_parts) {
+  enum { ROWS = 1024, COLUMNS = 1025, TIMES = 3 };
+
+  begin(false);
+  static float data[ROWS * COLUMNS];
+  uint32_t state = 1;
+  for (int32_t n = 0; n < ROWS * COLUMNS; ++n) {
+    state = state * 1664525 + 1013904223;
+    data[n] = (float)(int32_t)state / 3.0F;
+  }
+  const int64_t dims[] = {0, 1};
+  float sums[TIMES + 1];
+  rlo_tensor *x = tensor(DIMS(ROWS, COLUMNS), 2, data);
+  rlo_tensor *y[TIMES + 1];
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
+  expect_ok(rlo_context_get_stats(context, &before));
+  for (int32_t n = 0; n < TIMES; ++n) {
+    expect_ok(rlo_op_sum(x, dims, 2, false, &y[n]));
+  }
+  expect_ok(rlo_context_get_stats(context, &after));
+  ck_assert_int_ge(after.launches, before.launches + INT64_C(2) * TIMES);
+  expect_ok(rlo_backend_set(engine, "host"));
+  rlo_tensor *h = tensor(DIMS(ROWS, COLUMNS), 2, data);
+  expect_ok(rlo_op_sum(h, dims, 2, false, &y[TIMES]));
+  for (int32_t n = 0; n <= TIMES; ++n) {
+    expect_ok(rlo_tensor_read(y[n], &sums[n], sizeof sums[n]));
+    ck_assert_mem_eq(&sums[n], &sums[0], sizeof sums[n]);
+    rlo_tensor_release(y[n]);
+  }
+  rlo_tensor_release(x);
+  rlo_tensor_release(h);
+  end();
+}

@@ -218,6 +218,31 @@ static rlo_status chain_in(rlo_engine *engine, bool *out_is_right) {
   return status;
 }
 
+/* Of as many numbers as are summed in parts. */
+static rlo_status sum_in(rlo_engine *engine, bool *out_is_right) {
+  enum { NUMBERS = 385 * 512 };
+
+  static float ones[NUMBERS];
+  const int64_t dims[] = {0, 1};
+  float got = 0.0F;
+  rlo_tensor *x = NULL;
+  rlo_tensor *y = NULL;
+  for (int32_t i = 0; i < NUMBERS; ++i) {
+    ones[i] = 1.0F;
+  }
+  rlo_status status = make_tensor(engine, "f32[385,512]", ones, &x);
+  if (status == RLO_OK) {
+    status = rlo_op_sum(x, dims, 2, false, &y);
+  }
+  if (status == RLO_OK) {
+    status = rlo_tensor_read(y, &got, sizeof got);
+  }
+  *out_is_right = status != RLO_OK || got == (float)NUMBERS;
+  rlo_tensor_release(x);
+  rlo_tensor_release(y);
+  return status;
+}
+
 static rlo_status gather_in(rlo_engine *engine, bool *out_is_right) {
   const int32_t ids[ROWS] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3,
                              0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
@@ -333,6 +358,10 @@ rlo_status fault_run_gather(rlo_context *context, bool *out_is_right) {
   return in_engine(context, false, gather_in, out_is_right);
 }
 
+static rlo_status run_sum(rlo_context *context, bool *out_is_right) {
+  return in_engine(context, false, sum_in, out_is_right);
+}
+
 rlo_status fault_run_gradient(rlo_context *context, bool *out_is_right) {
   return in_engine(context, false, differentiate_in, out_is_right);
 }
@@ -438,6 +467,7 @@ const fault_program fault_programs[FAULT_NUM_PROGRAMS] = {
     {"gradient", fault_run_gradient, FAULT_IN_SHARED_CONTEXT},
     {"service", fault_run_service, FAULT_IN_SHARED_CONTEXT},
     {"buffers", run_buffers, FAULT_IN_SHARED_CONTEXT},
+    {"sum", run_sum, FAULT_IN_SHARED_CONTEXT},
 };
 
 __attribute__((constructor)) static void prepare(void) {

@@ -6,6 +6,7 @@
  */
 #include "cl_faults.h"
 #include "support/device_suite.h"
+#include "support/random_sum.h"
 #include "support/shape_of.h"
 
 RLO_FILE_FIXTURE(open_device, close_device);
@@ -80,6 +81,60 @@ RLO_TEST(test_kernel_limits__alignment_is_a_power_of_two) {
         rlo_device_query(rlo_context_cl_device(device.context), &info), RLO_OK);
     ck_assert_int_eq(info.base_alignment_bytes, cases[n].bytes);
   }
+}
+
+/* A sum in parts: the parts are planned again, and the sum over them has groups
+ * of one. */
+RLO_TEST(test_kernel_limits__of_a_sum_in_parts) {
+  enum { POINTS = 1 << 18 };
+
+  const test_sum_axis axis = {POINTS, 1, 0};
+  static rlo_problem problem;
+  static uint16_t src[POINTS];
+  float sum = 0.0F;
+  float expected = 0.0F;
+  cl_int code = CL_SUCCESS;
+  test_random random = test_random_begin("test_kernel_limits");
+  test_sum_make(RLO_DTYPE_BF16, RLO_DTYPE_F32, &axis, 1, &problem);
+  test_sum_fill(&random, RLO_DTYPE_BF16, sizeof src, (uint8_t *)src);
+  ck_assert_int_eq(rlo_problem_run_host(&problem, src, &expected), RLO_OK);
+  cl_mem memory = clCreateBuffer(rlo_context_cl_context(device.context),
+                                 CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                 sizeof src,
+                                 src,
+                                 &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  rlo_plan *plan = NULL;
+  options.device_class = RLO_DEVICE_CLASS_GPU;
+  options.max_scratch_bytes = 4096;
+  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &plan),
+                   RLO_OK);
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  ck_assert_int_eq(info.num_steps, 2);
+  rlo_operands operands = RLO_OPERANDS_INIT;
+  operands.src = memory;
+  cl_mem others = clCreateBuffer(rlo_context_cl_context(device.context),
+                                 CL_MEM_READ_WRITE,
+                                 8192,
+                                 NULL,
+                                 &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  operands.dst = operands.scratch = others;
+  operands.scratch_offset_bytes = 4096;
+  cl_faults_limit_groups(4);
+  ck_assert_int_eq(
+      rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL),
+      RLO_OK);
+  ck_assert_int_eq(
+      clEnqueueReadBuffer(
+          device.queue, others, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL),
+      CL_SUCCESS);
+  ck_assert_mem_eq(&sum, &expected, sizeof sum);
+  rlo_plan_release(plan);
+  clReleaseMemObject(memory);
+  clReleaseMemObject(others);
 }
 
 /* The kernels that invert the ids of a segment sum are not planned again. */

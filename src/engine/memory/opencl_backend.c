@@ -7,6 +7,11 @@
 #include "ops/chain.h"
 #include "runtime/device_memory.h"
 
+enum {
+  /** More than the parts of a sum take on any device. */
+  MAX_SCRATCH_BYTES = 16 << 20
+};
+
 /** Plans, run in order into one destination. */
 typedef struct opencl_program {
   int32_t count;
@@ -89,13 +94,15 @@ static rlo_status prepare(void *self,
   if (p == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.max_scratch_bytes = MAX_SCRATCH_BYTES;
   rlo_status status = RLO_OK;
   for (int32_t n = 0; n < p->count; ++n) {
     p->operands[n] = problems->entries[n].operand;
     p->index_operands[n] = problems->entries[n].index_operand;
     RLO_TRY_GOTO(rlo_plan_create(rlo__device_queue_context(self),
                                  problems->entries[n].problem,
-                                 NULL,
+                                 &options,
                                  &p->plans[n]));
   }
   rlo_problem_list_release(problems);
