@@ -114,8 +114,7 @@ static rlo_status plan_order(rlo_plan *plan, const rlo__segment_ids *ids) {
   return status;
 }
 
-/* ------------------------------------------------------------- sums in parts
- */
+/* ------------------------------------------------------------ sums in parts */
 
 /** Adds the problem of the whole parts, or of the last one. */
 static rlo_status add_parts(rlo_plan *plan,

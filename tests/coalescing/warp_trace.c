@@ -198,8 +198,7 @@ void _Z7barrierj(uint32_t flags) {
 
 #pragma GCC visibility pop
 
-/* ----------------------------------------------------------------- counting
- */
+/* ----------------------------------------------------------------- counting */
 
 static int compare_numbers(uintptr_t a, uintptr_t b) {
   return (a > b) - (a < b);

@@ -332,8 +332,7 @@ RLO_TEST(test_device_exchange__random_pairs_are_what_one_device_holds) {
   }
 }
 
-/* ------------------------------------------------------------ with other ranks
- */
+/* --------------------------------------------------------- with other ranks */
 
 enum { NUM_RANKS = 3 };
 

@@ -277,8 +277,7 @@ RLO_TABLE_TEST(test_device_service_buffer__jobs, jobs) {
   rlo_service_release(service);
 }
 
-/* ------------------------------------------------------------------ refusals
- */
+/* ----------------------------------------------------------------- refusals */
 
 static cl_mem make_buffer(cl_context context, cl_mem_flags flags) {
   cl_int code = CL_SUCCESS;

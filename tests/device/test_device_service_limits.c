@@ -288,8 +288,7 @@ RLO_TEST(test_device_service_limits__sub_devices) {
   ck_assert_int_eq(clReleaseContext(shared), CL_SUCCESS);
 }
 
-/* ------------------------------------------------------------- lost contexts
- */
+/* ------------------------------------------------------------ lost contexts */
 
 /* A pad of rows in front, of which the first pieces read nothing: a context
  * whose budget is a destination's buffer runs these, and fails with the first

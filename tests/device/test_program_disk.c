@@ -262,8 +262,7 @@ RLO_TEST(test_program_disk__asks_pocl_for_no_binary_that_may_be_in_flight) {
   rlo_context_release(context);
 }
 
-/* ------------------------------------------------------------- damaged entries
- */
+/* ---------------------------------------------------------- damaged entries */
 
 typedef struct entry_list {
   rlo__directory folder;
@@ -392,8 +391,7 @@ RLO_TEST(test_program_disk__deletes_what_the_driver_has_no_use_for) {
   rlo__free(copy_data);
 }
 
-/* ------------------------------------------------------------ racing processes
- */
+/* --------------------------------------------------------- racing processes */
 
 /** What this program does when it is called with "race" and a folder. */
 static int race(const char *dir) {

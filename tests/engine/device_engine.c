@@ -9,8 +9,7 @@
 
 /* What an engine does on a device: buffers, memory, kernels in OpenCL C. */
 
-/* ------------------------------------------------------------------- buffers
- */
+/* ------------------------------------------------------------------ buffers */
 
 static void count_release(void *payload) {
   ++*(int *)payload;
@@ -155,8 +154,7 @@ RLO_LOOP_TEST(test_engine__packed_elements, 0, 2) {
   end();
 }
 
-/* ------------------------------------------------------------------- memory
- */
+/* ------------------------------------------------------------------- memory */
 
 /* slice, transpose and pad of a sum, read. */
 static rlo_status do_some(void) {
@@ -250,8 +248,7 @@ RLO_TEST(test_engine__the_budget_of_the_device) {
   rlo_context_release(small);
 }
 
-/* -------------------------------------------------------------- OpenCL C
- */
+/* ----------------------------------------------------------------- OpenCL C */
 
 static const char scale_source[] =
     "__kernel void scale(__global const int *x, __global int *y, long n,\n"

@@ -183,8 +183,7 @@ RLO_LOOP_TEST(test_engine_threads__one_engine, 0, 2) {
   end();
 }
 
-/* ------------------------------------------------------------------ OpenCL C
- */
+/* ----------------------------------------------------------------- OpenCL C */
 
 enum { NUM_LAUNCHERS = 4, NUM_LAUNCHES = 40 };
 

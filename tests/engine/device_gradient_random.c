@@ -19,8 +19,7 @@ enum {
   DEVICE_CASES = 56
 };
 
-/* ------------------------------------------------------------------- numbers
- */
+/* ------------------------------------------------------------------ numbers */
 
 static int64_t elements_of(const rlo_shape *shape) {
   rlo_shape_extent extent;
@@ -84,8 +83,7 @@ static int64_t inner_product(rlo_tensor *a, rlo_tensor *b) {
   return sum;
 }
 
-/* --------------------------------------------------------------------- cases
- */
+/* -------------------------------------------------------------------- cases */
 
 static void check_case(const sample *s, int64_t number) {
   enum { MOST_RESULTS = 8 };

@@ -13,8 +13,7 @@
 
 /* Calls on the host: tensors, constants, plans, memory, recording. */
 
-/* ------------------------------------------------------------------ tensors
- */
+/* ------------------------------------------------------------------ tensors */
 
 static void count_release(void *payload) {
   ++*(int *)payload;
@@ -234,8 +233,7 @@ RLO_TEST(test_engine_calls__values_to_pad_with) {
   rlo_tensor_release(x);
 }
 
-/* --------------------------------------------------------------------- plans
- */
+/* -------------------------------------------------------------------- plans */
 
 RLO_TEST(test_engine_calls__plans_are_kept) {
   rlo_engine_options options = RLO_ENGINE_OPTIONS_INIT;
@@ -263,8 +261,7 @@ RLO_TEST(test_engine_calls__plans_are_kept) {
   rlo_tensor_release(twin);
 }
 
-/* ------------------------------------------------------------------- memory
- */
+/* ------------------------------------------------------------------- memory */
 
 /* What fuses and what does not, in one go. */
 static rlo_status do_much(void) {
@@ -344,8 +341,7 @@ RLO_LOOP_TEST(test_engine_calls__memory_runs_out, 0, 2) {
   begin(false);
 }
 
-/* ----------------------------------------------------------------- recording
- */
+/* ---------------------------------------------------------------- recording */
 
 typedef struct tape {
   rlo__recorder recorder;

@@ -116,8 +116,7 @@ RLO_TEST(test_engine_registry__configs_that_are_none) {
                  "copying a backend's kernels: no known flags (0x2)");
 }
 
-/* ------------------------------------------------------------- what they say
- */
+/* ------------------------------------------------------------ what they say */
 
 /* An earlier failure, whose sentence must not be heard again. */
 static void fail_before(void) {

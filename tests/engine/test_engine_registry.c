@@ -9,8 +9,7 @@
 /* Kernels that say what happens to them, on backends that are the host's under
  * other names. */
 
-/* ------------------------------------------------------------------ backends
- */
+/* ----------------------------------------------------------------- backends */
 
 RLO_FIXTURE(begin_plain, end);
 
@@ -63,8 +62,7 @@ RLO_TEST(test_engine_registry__names_of_backends) {
                  "no backend is registered");
 }
 
-/* ------------------------------------------------------------------- kernels
- */
+/* ------------------------------------------------------------------ kernels */
 
 static double run_first(const char *kernel, rlo_tensor *x) {
   float got[3];

@@ -105,8 +105,7 @@ RLO_TABLE_TEST(test_engine_reports__fit_the_header_of_the_caller, reports) {
   end();
 }
 
-/* ------------------------------------------------------------------- refusals
- */
+/* ----------------------------------------------------------------- refusals */
 
 static const void *payload_of(const char *name) {
   rlo_kernel_config found = RLO_KERNEL_CONFIG_INIT;
@@ -152,8 +151,7 @@ RLO_TEST(test_engine_reports__a_refused_old_gradient_changes_nothing) {
   end();
 }
 
-/* ---------------------------------------------------------------- what is read
- */
+/* ------------------------------------------------------------- what is read */
 
 /* The fields behind an older struct are not read; they take their defaults. */
 RLO_TEST(test_engine_reports__an_older_kernel_config_is_registered) {
@@ -258,8 +256,7 @@ RLO_TEST(test_engine_reports__an_older_backend_is_created) {
   end();
 }
 
-/* ----------------------------------------------------------------------- lists
- */
+/* -------------------------------------------------------------------- lists */
 
 enum { ROOM = 64 };
 

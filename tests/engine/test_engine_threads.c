@@ -116,8 +116,7 @@ RLO_TEST(test_engine_threads__scopes) {
   expect(shared, FLOATS(1, 2), 2);
 }
 
-/* -------------------------------------------------------- memory and profiles
- */
+/* ------------------------------------------------------ memory and profiles */
 
 static void make_and_release(void *payload) {
   rlo_memory_info info = RLO_MEMORY_INFO_INIT;

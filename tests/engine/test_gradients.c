@@ -10,8 +10,7 @@
 
 /* The registry of gradients, wrong calls, threads and memory, on the host. */
 
-/* ------------------------------------------------------------------ registry
- */
+/* ----------------------------------------------------------------- registry */
 
 RLO_FIXTURE(begin_plain, end);
 RLO_TIMEOUT(60);
@@ -99,8 +98,7 @@ RLO_TEST(test_gradients__registry) {
                    RLO_INVALID_ARGUMENT);
 }
 
-/* -------------------------------------------------------------------- errors
- */
+/* ------------------------------------------------------------------- errors */
 
 RLO_TEST(test_gradients__wrong_arguments) {
   rlo_tensor *x = tensor(DIMS(2), 1, FLOATS(1, 2));
@@ -255,8 +253,7 @@ RLO_TEST(test_gradients__wrong_adjoints) {
   rlo_tensor_release(dy);
 }
 
-/* -------------------------------------------------------- threads and memory
- */
+/* ------------------------------------------------------- threads and memory */
 
 static void *derive_much(void *payload) {
   rlo_tensor *x = payload;

@@ -13,8 +13,7 @@
 RLO_FIXTURE(begin_plain, end);
 RLO_TIMEOUT(60);
 
-/* ------------------------------------------------------------------ built in
- */
+/* ----------------------------------------------------------------- built in */
 
 RLO_TEST(test_input_names__of_built_in_kernels) {
   /* What TensorFlow.js calls them; all others take one, 'x'. */
@@ -221,8 +220,7 @@ RLO_TEST(test_input_names__wrong_names) {
   rlo_tensor_release(x);
 }
 
-/* ------------------------------------------------------------------- messages
- */
+/* ----------------------------------------------------------------- messages */
 
 RLO_TEST(test_input_names__in_messages) {
   rlo_tensor *x = count_up(DIMS(3, 2), 2);
@@ -334,8 +332,7 @@ RLO_TEST(test_input_names__in_messages) {
   rlo_tensor_release(x);
 }
 
-/* ------------------------------------------------------- kernels of the user's
- */
+/* ---------------------------------------------------- kernels of the user's */
 
 /* y = a copy of the input that the payload names. */
 static rlo_status copy_named(rlo_kernel_call *call, void *payload) {

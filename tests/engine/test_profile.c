@@ -268,8 +268,7 @@ RLO_TEST(test_profile__without_memory) {
   end();
 }
 
-/* ------------------------------------------------------------ a user's queue
- */
+/* ----------------------------------------------------------- a user's queue */
 
 #ifdef RELAYOUT_TEST_ON_DEVICE
 

@@ -327,8 +327,7 @@ RLO_TEST(test_redistribute__gradient_is_that_of_the_plan) {
   ck_assert_int_gt(num_refused, 0);
 }
 
-/* ------------------------------------------------------------------- vectors
- */
+/* ------------------------------------------------------------------ vectors */
 
 static void redistribute(rlo_tensor *const *xs,
                          int32_t count,

@@ -43,8 +43,7 @@ void api_make_problems(void) {
   are_made = true;
 }
 
-/* --------------------------------------------------------------------- calls
- */
+/* -------------------------------------------------------------------- calls */
 
 int32_t api_take_number(int32_t count) {
   return fuzz_take_byte(&api.reader) % count;
@@ -116,8 +115,7 @@ void api_run_kernel(void *tag, const cl_mem *memories, int32_t num_memories) {
              RLO_OK);
 }
 
-/* ------------------------------------------------------- contexts and buffers
- */
+/* ----------------------------------------------------- contexts and buffers */
 
 void api_create_context(void) {
   static const int64_t budgets[] = {0, 16384, 65536, 1 << 20};
@@ -225,8 +223,7 @@ void api_read_buffer(model_buffer *b) {
   FUZZ_CHECK(memcmp(got, b->contents, (size_t)b->bytes) == 0);
 }
 
-/* --------------------------------------------------------------------- plans
- */
+/* -------------------------------------------------------------------- plans */
 
 void api_create_plan(void) {
   const int32_t number = api_take_number(NUM_PLANS);
@@ -280,8 +277,7 @@ void api_prepare_plan(const model_plan *p) {
   }
 }
 
-/* ------------------------------------------------------------------- enqueues
- */
+/* ----------------------------------------------------------------- enqueues */
 
 /* An offset: mostly one that is right. */
 static int64_t take_offset(int64_t element) {

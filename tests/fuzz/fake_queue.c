@@ -26,8 +26,7 @@ int64_t fake_driver_num_commands(void) {
   return num_commands;
 }
 
-/* ------------------------------------------------------- queues and commands
- */
+/* ------------------------------------------------------ queues and commands */
 
 cl_command_queue clCreateCommandQueue(cl_context context,
                                       cl_device_id device,

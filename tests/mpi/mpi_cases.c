@@ -491,8 +491,7 @@ static void check_refusals(MPI_Comm comm) {
   rlo_mpi_link_release(NULL);
 }
 
-/* ------------------------------------------------------------------ programs
- */
+/* ----------------------------------------------------------------- programs */
 
 /* By communicators of the first ranks, of these sizes. */
 static void check_all(int num_pairs) {

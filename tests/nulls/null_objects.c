@@ -16,8 +16,7 @@ static void need(rlo_status status) {
   }
 }
 
-/* ------------------------------------------------------------- plain structs
- */
+/* ------------------------------------------------------------ plain structs */
 
 static void begin_shapes(objects *o) {
   const int64_t sizes[] = {2, 3};
@@ -240,8 +239,7 @@ void *room(objects *o, int place) {
   return o->rooms[place];
 }
 
-/* ------------------------------------------------------ objects of the engine
- */
+/* ---------------------------------------------------- objects of the engine */
 
 rlo_engine *engine(objects *o) {
   if (o->engine == NULL) {
@@ -554,8 +552,7 @@ void device_end(void) {
   rlo_context_release(device.context);
 }
 
-/* ------------------------------------------------------------------ deleting
- */
+/* ----------------------------------------------------------------- deleting */
 
 void delete_managed(struct DLManagedTensor *managed) {
   managed->deleter(managed);

@@ -221,8 +221,7 @@ rlo_status visit_index(const int64_t *index, bool *go_on, void *payload);
 rlo_status visit_piece(void *payload, const rlo_redistribution_piece *piece);
 rlo_status visit_subshape(const rlo_subshape *subshape, void *payload);
 
-/* ------------------------------------------------------- the generated table
- */
+/* ------------------------------------------------------ the generated table */
 
 /** What a call returned: a status, or another value. */
 typedef struct answer {

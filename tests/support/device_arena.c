@@ -151,8 +151,7 @@ static bool is_same(const uint8_t *got,
   return false;
 }
 
-/* --------------------------------------------------------------- a whole run
- */
+/* -------------------------------------------------------------- a whole run */
 
 typedef struct arena {
   int64_t begin, bytes, tensor_bytes, element_bytes;
@@ -430,8 +429,7 @@ static test_outcome run_at_edges(const test_device *device,
                              : outcome;
 }
 
-/* -------------------------------------------------------------------- budget
- */
+/* ------------------------------------------------------------------- budget */
 
 static test_budget *budget;
 

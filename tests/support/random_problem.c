@@ -19,8 +19,7 @@ static const struct {
              [TEST_PROBLEM_LARGE] = {
                  20000, 24, 16, 2, 1000, 30000, TEST_PROBLEM_LARGE_BYTES}};
 
-/* --------------------------------------------------------------------- walking
- */
+/* ------------------------------------------------------------------ walking */
 
 static int64_t value_with(const test_walk *walk,
                           const rlo_form *form,
@@ -92,8 +91,7 @@ bool test_walk_holds(const test_walk *walk, rlo_guard_kind kind) {
   return true;
 }
 
-/* ---------------------------------------------------------- problems of shapes
- */
+/* ------------------------------------------------------- problems of shapes */
 
 /* Any type, half of the time one of each width. */
 static rlo_dtype draw_type(test_random *random) {
@@ -252,8 +250,7 @@ static void draw_segment_sum(test_random *random, test_problem *out) {
   }
 }
 
-/* ----------------------------------------------------------- problems of forms
- */
+/* -------------------------------------------------------- problems of forms */
 
 /* Distinct positions, with gaps now and then. */
 static void draw_nested(test_random *random,

@@ -12,8 +12,7 @@
 
 enum { NUM_UNITS = 5, LINE_BYTES = 64 };
 
-/* ------------------------------------------------------------------- numbers
- */
+/* ------------------------------------------------------------------ numbers */
 
 static int32_t numbers_of(const test_constant *c) {
   return c->num_values * (c->is_per_unit ? NUM_UNITS : 1);
@@ -70,8 +69,7 @@ void test_variant_set_add(test_variant_set *set,
   }
 }
 
-/* ------------------------------------------------------------------ launches
- */
+/* ----------------------------------------------------------------- launches */
 
 static int64_t unit_bytes_of(const rlo__launch *launch) {
   for (int32_t d = 0; d < launch->num_defines; ++d) {
@@ -173,8 +171,7 @@ bool test_variants_of(const rlo__launch *launch, test_variant_set *out_set) {
   return true;
 }
 
-/* --------------------------------------------------------------------- cases
- */
+/* -------------------------------------------------------------------- cases */
 
 /** False if the family refuses the problem. */
 static bool plan_case(const rlo_device_info *device,

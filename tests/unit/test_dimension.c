@@ -17,8 +17,7 @@
 #define ENTRIES(...) ((int32_t[]){__VA_ARGS__})
 #define COUNT(array) ((int32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* ---------------------------------------------------------------- operations
- */
+/* --------------------------------------------------------------- operations */
 
 /* An operation on s32[2,3,4] at dimension `dim`, which is 0, 1 or 2, or the
  * same from the end. `other` is a chain of its own of that shape. */
@@ -306,8 +305,7 @@ RLO_TEST(test_dimension__segment_sums_count_in_the_result) {
       "they come before dimension 0 and the array of ids has rank 4");
 }
 
-/* --------------------------------------------------------------- descriptors
- */
+/* -------------------------------------------------------------- descriptors */
 
 typedef rlo_status (*edit)(const rlo_shape *shape,
                            int32_t dim,

@@ -322,8 +322,7 @@ RLO_TEST(test_disk_cache__uses_no_link_and_no_file_for_a_folder) {
   check_refusal("not a directory");
 }
 
-/* ------------------------------------------------------------ failing to write
- */
+/* --------------------------------------------------------- failing to write */
 
 RLO_TEST(test_disk_cache__survives_a_disk_that_is_full) {
   store_word("old", 100);
@@ -386,8 +385,7 @@ RLO_TEST(test_disk_cache__survives_running_out_of_memory) {
   ck_assert(has_word("one"));
 }
 
-/* -------------------------------------------------------------------- its size
- */
+/* ----------------------------------------------------------------- its size */
 
 RLO_TEST(test_disk_cache__drops_what_was_unused_for_longest) {
   static const char *const names[] = {"a", "b", "c", "d"};
@@ -437,8 +435,7 @@ RLO_TEST(test_disk_cache__sweeps_what_killed_processes_left) {
   ck_assert_int_eq(access(foreign, F_OK), 0);
 }
 
-/* ----------------------------------------------------------- the public window
- */
+/* -------------------------------------------------------- the public window */
 
 RLO_TEST(test_disk_cache__can_be_looked_into_and_emptied) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;

@@ -196,8 +196,7 @@ RLO_LOOP_TEST(test_host_mover__moves_random_problems,
   ck_assert_int_gt(run_random((test_problem_kind)_i, 800), 250);
 }
 
-/* -------------------------------------------------------------------- misuse
- */
+/* ------------------------------------------------------------------- misuse */
 
 RLO_TEST(test_host_mover__finds_positions_beyond_the_memory) {
   for (int number = 0; number < 4; ++number) {

@@ -61,8 +61,7 @@ static rlo_status make(void) {
   return rlo__piece_plan_make_two(&whole, &source, &file, &budget, plans);
 }
 
-/* ------------------------------------------------------------------- executor
- */
+/* ----------------------------------------------------------------- executor */
 
 static rlo__lattice pack(rlo_problem *part, int side) {
   rlo__lattice lattice;
@@ -181,8 +180,7 @@ static void expect_plans(void) {
          "other bytes" AGAIN);
 }
 
-/* --------------------------------------------------------------------- tests
- */
+/* -------------------------------------------------------------------- tests */
 
 static bool draw(void) {
   static const test_problem_kind kinds[] = {

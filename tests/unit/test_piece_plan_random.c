@@ -86,8 +86,7 @@ static rlo_status make(void) {
       &whole.problem, &traits[SRC], &traits[DST], &budget, &plan);
 }
 
-/* ------------------------------------------------------------------- executor
- */
+/* ----------------------------------------------------------------- executor */
 
 /** Bytes in runs of a length. */
 typedef struct histogram {

@@ -70,8 +70,7 @@ static void run(const rlo_problem *problem, const void *from, void *to) {
   EXPECT(status == RLO_OK, "%s" AGAIN, rlo_error_last()->message);
 }
 
-/* ---------------------------------------------------------------- restriction
- */
+/* -------------------------------------------------------------- restriction */
 
 /* False, with a sum, if the cut is refused. */
 static bool run_piece(const int64_t *begins, const int64_t *ends) {
@@ -196,8 +195,7 @@ RLO_TEST(test_piece_random__a_grid_of_boxes) {
   ck_assert_int_gt(grids, CASES / 3);
 }
 
-/* ------------------------------------------------------------------ footprint
- */
+/* ---------------------------------------------------------------- footprint */
 
 /* A bit for each bit of a memory that the piece touches. */
 static uint8_t touched[ARENA_BYTES];

@@ -195,8 +195,7 @@ RLO_TEST(test_segment_sum__says_what_is_wrong) {
   ck_assert(rlo_shape_equal(&shape, &wanted));
 }
 
-/* ----------------------------------------------------------- against gathers
- */
+/* ---------------------------------------------------------- against gathers */
 
 static void *memory_of(const rlo_shape *shape, uint8_t content) {
   rlo_shape_extent extent;

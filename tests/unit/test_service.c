@@ -67,8 +67,7 @@ RLO_TABLE_TEST(test_service__a_job_is_done, pairs) {
   transpose_job_deinit(&t);
 }
 
-/* ----------------------------------------------------------------- transfers
- */
+/* ---------------------------------------------------------------- transfers */
 
 /** A storage of functions that looks at the length of each transfer. */
 typedef struct measured_storage {
@@ -380,8 +379,7 @@ RLO_LOOP_TEST(test_service__gaps, 0, 2) {
   watched_storage_deinit(&storages[1]);
 }
 
-/* ----------------------------------------------------------------- priorities
- */
+/* --------------------------------------------------------------- priorities */
 
 typedef struct order {
   /** Letters, in the order of the calls. */

@@ -185,8 +185,7 @@ RLO_TEST(test_service_resume__a_job_that_is_cancelled_again_and_again) {
   transpose_job_deinit(&t);
 }
 
-/* ------------------------------------------------------------ a loss of power
- */
+/* ---------------------------------------------------------- a loss of power */
 
 /** What is left of a job if the power is lost at a moment: of the destination
  *  what was flushed, of the journal all. */

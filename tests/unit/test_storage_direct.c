@@ -347,8 +347,7 @@ RLO_TEST(test_storage_direct__without_memory) {
   ck_assert_int_ge(num_failures, 1);
 }
 
-/* ---------------------------------------------------------------------- jobs
- */
+/* --------------------------------------------------------------------- jobs */
 
 /* A job whose runs begin and end with blocks makes no other transfers. */
 RLO_TEST(test_storage_direct__a_job) {

@@ -200,8 +200,7 @@ RLO_TEST(test_storage_lattice__a_stride_of_0_repeats) {
   ck_assert_int_eq(close(fd), 0);
 }
 
-/* ------------------------------------------------------------ how many calls
- */
+/* ----------------------------------------------------------- how many calls */
 
 static const struct {
   int64_t run_bytes, stride, extent;
