@@ -239,7 +239,10 @@ bool rlo__sum_parts_are_allowed(const rlo_problem *problem,
                                 const rlo_plan_options *options) {
   return options != NULL && options->max_scratch_bytes > 0 &&
          options->family == NULL && options->schedule == NULL &&
-         problem->update == RLO_UPDATE_COMBINE && rlo_problem_is_sum(problem);
+         problem->update == RLO_UPDATE_COMBINE &&
+         /* Its counts are not validated yet. */
+         problem->num_axes <= RLO_MAX_AXES &&
+         problem->num_terms <= RLO_MAX_TERMS && rlo_problem_is_sum(problem);
 }
 
 rlo_status rlo__sum_parts_plan(const rlo__plan_request *request,
