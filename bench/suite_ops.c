@@ -99,14 +99,22 @@ static rlo_status single_copy(const rlo_shape *dst, rlo_problem *out_problem) {
   return rlo_relayout_lower(dst, dst, NULL, out_problem);
 }
 
-static rlo_status lower_transposed(const rlo_shape *dst,
+static rlo_status lower_transposed(rlo_dtype dtype,
                                    const int64_t *dims,
                                    int32_t rank,
                                    const int32_t *order,
                                    rlo_problem *out_problem) {
   rlo_shape src;
-  rlo_status status = rlo_shape_make(dst->dtype, dims, rank, &src);
-  return status == RLO_OK ? rlo_relayout_lower(&src, dst, order, out_problem)
+  rlo_shape dst;
+  int64_t moved[RLO_MAX_RANK];
+  for (int32_t k = 0; k < rank; ++k) {
+    moved[k] = dims[order[k]];
+  }
+  rlo_status status = rlo_shape_make(dtype, dims, rank, &src);
+  if (status == RLO_OK) {
+    status = rlo_shape_make(dtype, moved, rank, &dst);
+  }
+  return status == RLO_OK ? rlo_relayout_lower(&src, &dst, order, out_problem)
                           : status;
 }
 
@@ -114,7 +122,7 @@ static rlo_status single_transpose(const rlo_shape *dst,
                                    rlo_problem *out_problem) {
   const int64_t dims[2] = {dst->dims[1], dst->dims[0]};
   const int32_t order[2] = {1, 0};
-  return lower_transposed(dst, dims, 2, order, out_problem);
+  return lower_transposed(dst->dtype, dims, 2, order, out_problem);
 }
 
 /** Rows of blocks become blocks: the middle two of four dimensions change
@@ -124,7 +132,7 @@ static rlo_status single_space_to_depth(const rlo_shape *dst,
   const int64_t dims[4] = {
       dst->dims[0] * dst->dims[1], BLOCK, dst->dims[2], dst->dims[3] / BLOCK};
   const int32_t order[4] = {0, 2, 1, 3};
-  return lower_transposed(dst, dims, 4, order, out_problem);
+  return lower_transposed(dst->dtype, dims, 4, order, out_problem);
 }
 
 // clang-format off

@@ -115,6 +115,16 @@ def check_files(folder):
                "%s: exit code %d" % (wrong, done.returncode))
 
 
+def check_chains():
+    """Each chain that has one relayout beside it is held against it."""
+    done = run("--size-factor", "small", "--rounds", "1", "--peers", "single",
+               "--json", "--case", "^(reverse|space|concat)", "ops")
+    expect(done.returncode == 0, done.stderr)
+    for row in json.loads(done.stdout)["rows"]:
+        expect("single" in row["contestants"],
+               "%s has no relayout beside it" % row["case"])
+
+
 def main():
     done = run(*SMALL, "--json", "--case", "^f32 odd", "types")
     expect(done.returncode == 0, done.stderr)
@@ -156,6 +166,7 @@ def main():
            ["copy", "relayout", "memcpy"], "CSV: %s" % rows)
     expect(rows[0]["limit"] in ("copy", "memcpy"), "CSV: %s" % rows)
 
+    check_chains()
     check_service()
     with tempfile.TemporaryDirectory() as folder:
         check_files(folder)
