@@ -77,40 +77,75 @@ static rlo_status add_problem(rlo_plan *plan, const step_request *r) {
   return RLO_OK;
 }
 
+/** A launch that no problem is planned for, and one in its place in groups of
+ *  one work-item, for a kernel that may run no more: working memory, too large
+ *  for the stack. */
+typedef struct launch_pair {
+  rlo__launch usual, smallest;
+} launch_pair;
+
+static launch_pair *create_pair(void) {
+  launch_pair *pair = rlo__alloc_unset(sizeof *pair);
+  if (pair != NULL) {
+    rlo__launch_init(&pair->usual);
+    rlo__launch_init(&pair->smallest);
+  }
+  return pair;
+}
+
+static void destroy_pair(launch_pair *pair) {
+  rlo__launch_deinit(&pair->usual);
+  rlo__launch_deinit(&pair->smallest);
+  rlo__free(pair);
+}
+
+static rlo_status add_launches(rlo_plan *plan,
+                               const launch_pair *pair,
+                               rlo__operand_side src,
+                               rlo__operand_side dst) {
+  rlo__planned *planned = NULL;
+  RLO_TRY(rlo__planned_of_launch(
+      plan->context, &pair->usual, &pair->smallest, &planned));
+  rlo__plan_step *step = add_step(plan, planned);
+  step->src = src;
+  step->dst = dst;
+  step->indices = RLO__OPERAND_NONE;
+  return RLO_OK;
+}
+
 /** Adds the launches that invert the ids of a segment sum into the scratch
  *  memory. */
 static rlo_status add_order(rlo_plan *plan,
                             const rlo__segment_ids *ids,
-                            rlo__launch *launch) {
+                            launch_pair *pair) {
   const rlo_device_info *device = &plan->context->device_info;
   const rlo_device_class device_class = plan->info.device_class;
+  rlo_device_info smallest = *device;
+  smallest.max_work_group_items = 1;
   rlo__segment_cut cut;
   RLO_TRY(rlo__segment_order_cut(ids, device, device_class, &cut));
   plan->info.scratch_bytes = cut.scratch_bytes;
   for (int32_t phase = 0; phase < RLO__SEGMENT_ORDER_PHASES; ++phase) {
-    rlo__launch_clear(launch);
+    rlo__launch_clear(&pair->usual);
+    rlo__launch_clear(&pair->smallest);
     RLO_TRY(rlo__segment_order_emit(
-        ids, &cut, device, device_class, phase, launch));
-    rlo__planned *planned = NULL;
-    RLO_TRY(rlo__planned_of_launch(plan->context, launch, NULL, &planned));
-    rlo__plan_step *step = add_step(plan, planned);
-    step->src = RLO__OPERAND_INDICES;
-    step->dst = RLO__OPERAND_SCRATCH;
-    step->indices = RLO__OPERAND_NONE;
+        ids, &cut, device, device_class, phase, &pair->usual));
+    RLO_TRY(rlo__segment_order_emit(
+        ids, &cut, &smallest, device_class, phase, &pair->smallest));
+    RLO_TRY(
+        add_launches(plan, pair, RLO__OPERAND_INDICES, RLO__OPERAND_SCRATCH));
   }
   return RLO_OK;
 }
 
-/** As add_order, with working memory, which is too large for the stack. */
+/** As add_order, with working memory. */
 static rlo_status plan_order(rlo_plan *plan, const rlo__segment_ids *ids) {
-  rlo__launch *launch = rlo__alloc_unset(sizeof *launch);
-  if (launch == NULL) {
+  launch_pair *pair = create_pair();
+  if (pair == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo__launch_init(launch);
-  rlo_status status = add_order(plan, ids, launch);
-  rlo__launch_deinit(launch);
-  rlo__free(launch);
+  rlo_status status = add_order(plan, ids, pair);
+  destroy_pair(pair);
   return status;
 }
 
@@ -145,27 +180,25 @@ static rlo_status add_parts(rlo_plan *plan,
   return RLO_OK;
 }
 
-static rlo_status add_total(rlo_plan *plan,
-                            const rlo__sum_parts *parts,
-                            rlo__launch *launch,
-                            rlo__launch *smallest) {
-  RLO_TRY(rlo__sum_parts_emit(
-      parts, &plan->context->device_info, INT64_MAX, launch));
-  RLO_TRY(rlo__sum_parts_emit(parts, &plan->context->device_info, 1, smallest));
-  rlo__planned *planned = NULL;
-  RLO_TRY(rlo__planned_of_launch(plan->context, launch, smallest, &planned));
-  rlo__plan_step *step = add_step(plan, planned);
-  step->src = RLO__OPERAND_SCRATCH;
-  step->dst = RLO__OPERAND_DST;
-  step->indices = RLO__OPERAND_NONE;
-  return RLO_OK;
+static rlo_status add_total(rlo_plan *plan, const rlo__sum_parts *parts) {
+  const rlo_device_info *device = &plan->context->device_info;
+  launch_pair *pair = create_pair();
+  rlo_status status = RLO_OK;
+  if (pair == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  RLO_TRY_GOTO(rlo__sum_parts_emit(parts, device, INT64_MAX, &pair->usual));
+  RLO_TRY_GOTO(rlo__sum_parts_emit(parts, device, 1, &pair->smallest));
+  status = add_launches(plan, pair, RLO__OPERAND_SCRATCH, RLO__OPERAND_DST);
+fail:
+  destroy_pair(pair);
+  return status;
 }
 
 /** Working memory for the parts of a sum. */
 typedef struct sum_workspace {
   rlo__sum_parts parts;
   rlo_problem problem;
-  rlo__launch launch, smallest;
 } sum_workspace;
 
 static rlo_status plan_parts(rlo_plan *plan,
@@ -191,7 +224,7 @@ static rlo_status plan_parts(rlo_plan *plan,
   if (cut->last_points > 0) {
     RLO_TRY(add_parts(plan, &w->parts, true, options, &w->problem));
   }
-  return add_total(plan, &w->parts, &w->launch, &w->smallest);
+  return add_total(plan, &w->parts);
 }
 
 /** Adds the steps of a sum that is cut into parts, if it is to be cut. */
@@ -208,11 +241,7 @@ static rlo_status try_parts(rlo_plan *plan,
   if (w == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo__launch_init(&w->launch);
-  rlo__launch_init(&w->smallest);
   rlo_status status = plan_parts(plan, problem, options, limits, w, out_is_cut);
-  rlo__launch_deinit(&w->launch);
-  rlo__launch_deinit(&w->smallest);
   rlo__free(w);
   return status;
 }

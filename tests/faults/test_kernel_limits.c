@@ -83,6 +83,19 @@ RLO_TEST(test_kernel_limits__alignment_is_a_power_of_two) {
   }
 }
 
+/* A buffer of these bytes, or of any. */
+static cl_mem buffer_with(void *content, size_t bytes) {
+  cl_int code = CL_SUCCESS;
+  cl_mem_flags flags = content != NULL ? CL_MEM_COPY_HOST_PTR : 0;
+  cl_mem buffer = clCreateBuffer(rlo_context_cl_context(device.context),
+                                 CL_MEM_READ_WRITE | flags,
+                                 bytes,
+                                 content,
+                                 &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  return buffer;
+}
+
 /* A sum in parts: the parts are planned again, and the sum over them has groups
  * of one. */
 RLO_TEST(test_kernel_limits__of_a_sum_in_parts) {
@@ -93,17 +106,11 @@ RLO_TEST(test_kernel_limits__of_a_sum_in_parts) {
   static uint16_t src[POINTS];
   float sum = 0.0F;
   float expected = 0.0F;
-  cl_int code = CL_SUCCESS;
   test_random random = test_random_begin("test_kernel_limits");
   test_sum_make(RLO_DTYPE_BF16, RLO_DTYPE_F32, &axis, 1, &problem);
   test_sum_fill(&random, RLO_DTYPE_BF16, sizeof src, (uint8_t *)src);
   ck_assert_int_eq(rlo_problem_run_host(&problem, src, &expected), RLO_OK);
-  cl_mem memory = clCreateBuffer(rlo_context_cl_context(device.context),
-                                 CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                 sizeof src,
-                                 src,
-                                 &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_mem memory = buffer_with(src, sizeof src);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   rlo_plan *plan = NULL;
@@ -115,12 +122,7 @@ RLO_TEST(test_kernel_limits__of_a_sum_in_parts) {
   ck_assert_int_eq(info.num_steps, 2);
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = memory;
-  cl_mem others = clCreateBuffer(rlo_context_cl_context(device.context),
-                                 CL_MEM_READ_WRITE,
-                                 8192,
-                                 NULL,
-                                 &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  cl_mem others = buffer_with(NULL, 8192);
   operands.dst = operands.scratch = others;
   operands.scratch_offset_bytes = 4096;
   cl_faults_limit_groups(4);
@@ -137,25 +139,59 @@ RLO_TEST(test_kernel_limits__of_a_sum_in_parts) {
   clReleaseMemObject(others);
 }
 
-/* The kernels that invert the ids of a segment sum are not planned again. */
-RLO_TEST(test_kernel_limits__refuse_a_segment_sum) {
+/* The kernels that invert the ids have groups of one, the sum is planned again.
+ */
+RLO_TEST(test_kernel_limits__of_a_segment_sum) {
+  enum { ROWS = 600, COLUMNS = 3, SEGMENTS = 7 };
+
   rlo_shape src = test_shape_of("f32[600,3]");
   rlo_shape ids = test_shape_of("s32[600]");
   rlo_shape dst = test_shape_of("f32[7,3]");
-  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  static float from[ROWS * COLUMNS];
+  static int32_t segments[ROWS];
+  float got[SEGMENTS * COLUMNS] = {0};
+  float expected[SEGMENTS * COLUMNS] = {0};
+  for (int32_t n = 0; n < ROWS * COLUMNS; ++n) {
+    from[n] = 1.0F / (float)(n + 1);
+    segments[n / COLUMNS] = n / COLUMNS * 5 % SEGMENTS;
+  }
   rlo_segment_sum *sum = NULL;
-  rlo_plan *plan = NULL;
-  options.device_class = RLO_DEVICE_CLASS_GPU;
   ck_assert_int_eq(rlo_segment_sum_create(&src, &ids, 0, 0, &dst, &sum),
                    RLO_OK);
+  ck_assert_int_eq(rlo_segment_sum_run_host(sum, from, segments, expected),
+                   RLO_OK);
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  rlo_plan *plan = NULL;
+  options.device_class = RLO_DEVICE_CLASS_GPU;
   ck_assert_int_eq(
       rlo_plan_create_segment_sum(device.context, sum, &options, &plan),
       RLO_OK);
+  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   cl_faults_limit_groups(8);
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_UNSUPPORTED);
-  ck_assert_str_eq(
-      rlo_error_last()->message,
-      "kernel segment_order runs 8 work-items in a group: too few");
+  rlo_operands operands = RLO_OPERANDS_INIT;
+  operands.src = buffer_with(from, sizeof from);
+  operands.indices = buffer_with(segments, sizeof segments);
+  operands.dst = buffer_with(got, sizeof got);
+  operands.scratch = buffer_with(NULL, (size_t)info.scratch_bytes);
+  ck_assert_int_eq(
+      rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL),
+      RLO_OK);
+  ck_assert_int_eq(clEnqueueReadBuffer(device.queue,
+                                       operands.dst,
+                                       CL_TRUE,
+                                       0,
+                                       sizeof got,
+                                       got,
+                                       0,
+                                       NULL,
+                                       NULL),
+                   CL_SUCCESS);
+  ck_assert_mem_eq(got, expected, sizeof got);
   rlo_plan_release(plan);
   rlo_segment_sum_release(sum);
+  clReleaseMemObject(operands.src);
+  clReleaseMemObject(operands.indices);
+  clReleaseMemObject(operands.dst);
+  clReleaseMemObject(operands.scratch);
 }
