@@ -13,6 +13,7 @@
 #include "relayout/dtype.h"
 #include "relayout/ops.h"
 #include "relayout/shape.h"
+#include "support/permutation.h"
 #include "support/random.h"
 #include "support/suite.h"
 
@@ -299,36 +300,6 @@ static void visit(walk *w, const every_case *c) {
   }
 }
 
-static void set_first(int32_t rank, int32_t *order) {
-  for (int32_t k = 0; k < rank; ++k) {
-    order[k] = k;
-  }
-}
-
-/** The next permutation in lexical order; false after the last one. */
-static bool next_order(int32_t rank, int32_t *order) {
-  int32_t i = rank - 2;
-  while (i >= 0 && order[i] > order[i + 1]) {
-    --i;
-  }
-  if (i < 0) {
-    return false;
-  }
-  int32_t j = rank - 1;
-  while (order[j] < order[i]) {
-    --j;
-  }
-  int32_t last = order[i];
-  order[i] = order[j];
-  order[j] = last;
-  for (int32_t a = i + 1, b = rank - 1; a < b; ++a, --b) {
-    last = order[a];
-    order[a] = order[b];
-    order[b] = last;
-  }
-  return true;
-}
-
 static void visit_padding(walk *w, every_case *c) {
   for (int32_t bits = 0; bits < 1 << 2 * c->rank; ++bits) {
     for (int32_t k = 0; k < c->rank; ++k) {
@@ -341,16 +312,16 @@ static void visit_padding(walk *w, every_case *c) {
 
 /** All orders of both sides, or all permutations. */
 static void visit_orders(walk *w, every_case *c) {
-  set_first(c->rank, c->permutation);
-  set_first(c->rank, c->src_order);
-  set_first(c->rank, c->dst_order);
+  test_first_permutation(c->rank, c->permutation);
+  test_first_permutation(c->rank, c->src_order);
+  test_first_permutation(c->rank, c->dst_order);
   if (w->space->has_layouts) {
     do {
-      set_first(c->rank, c->dst_order);
+      test_first_permutation(c->rank, c->dst_order);
       do {
         visit(w, c);
-      } while (next_order(c->rank, c->dst_order));
-    } while (next_order(c->rank, c->src_order));
+      } while (test_next_permutation(c->rank, c->dst_order));
+    } while (test_next_permutation(c->rank, c->src_order));
     return;
   }
   do {
@@ -359,7 +330,7 @@ static void visit_orders(walk *w, every_case *c) {
     } else {
       visit(w, c);
     }
-  } while (next_order(c->rank, c->permutation));
+  } while (test_next_permutation(c->rank, c->permutation));
 }
 
 static void visit_rank(walk *w, int32_t rank) {

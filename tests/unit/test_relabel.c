@@ -9,6 +9,7 @@
 #include "relayout/text.h"
 #include "shard/assignment.h"
 #include "support/expect.h"
+#include "support/permutation.h"
 #include "support/random_shape.h"
 #include "support/random_sharding.h"
 #include "support/short_memory.h"
@@ -26,33 +27,15 @@ static int64_t sum_of(const int64_t *gains, int64_t count, const int64_t *at) {
   return sum;
 }
 
-/* The next one in the order of words; false after the last one. */
-static bool next_permutation(int64_t *list, int64_t count) {
-  int64_t k = count - 2;
-  while (k >= 0 && list[k] > list[k + 1]) {
-    --k;
-  }
-  if (k < 0) {
-    return false;
-  }
-  int64_t other = count - 1;
-  while (list[other] < list[k]) {
-    --other;
-  }
-  int64_t swapped = list[k];
-  list[k] = list[other];
-  list[other] = swapped;
-  for (int64_t a = k + 1, b = count - 1; a < b; ++a, --b) {
-    swapped = list[a];
-    list[a] = list[b];
-    list[b] = swapped;
-  }
-  return true;
-}
-
 static void set_identity(int64_t *list, int64_t count) {
   for (int64_t k = 0; k < count; ++k) {
     list[k] = k;
+  }
+}
+
+static void set_list(int64_t *list, const int32_t *order, int64_t count) {
+  for (int64_t k = 0; k < count; ++k) {
+    list[k] = order[k];
   }
 }
 
@@ -83,11 +66,13 @@ RLO_TEST(test_relabel__assignments_are_the_best_of_all) {
     expect_ok(rlo__assignment_find(gains, count, found));
     expect_permutation(found, count);
     int64_t best = 0;
-    set_identity(tried, count);
+    int32_t order[MAX_BRUTE];
+    test_first_permutation((int32_t)count, order);
     do {
+      set_list(tried, order, count);
       int64_t sum = sum_of(gains, count, tried);
       best = sum > best ? sum : best;
-    } while (next_permutation(tried, count));
+    } while (test_next_permutation((int32_t)count, order));
     ck_assert_int_eq(sum_of(gains, count, found), best);
   }
 }
@@ -142,13 +127,16 @@ static int64_t bytes_relabelled(const rlo_redistribution_options *o,
 }
 
 static int64_t least_by_brute_force(const rlo_redistribution_options *o) {
+  const int32_t count = (int32_t)o->num_devices;
+  int32_t order[MAX_BRUTE];
   int64_t devices[MAX_BRUTE];
   int64_t least = INT64_MAX;
-  set_identity(devices, o->num_devices);
+  test_first_permutation(count, order);
   do {
+    set_list(devices, order, count);
     int64_t bytes = bytes_relabelled(o, devices);
     least = bytes < least ? bytes : least;
-  } while (next_permutation(devices, o->num_devices));
+  } while (test_next_permutation(count, order));
   return least;
 }
 
@@ -235,9 +223,7 @@ RLO_TEST(test_relabel__a_permuted_identity_sends_nothing) {
     set_identity(list, count);
     expect_ok(rlo_sharding_make_tiled(&tiles, &o.from_sharding));
     test_random_permutation(&random, (int32_t)count, order);
-    for (int64_t cell = 0; cell < count; ++cell) {
-      list[cell] = order[cell];
-    }
+    set_list(list, order, count);
     expect_ok(rlo_sharding_make_tiled(&tiles, &o.to_sharding));
     o.from = &shape;
     o.to = &shape;

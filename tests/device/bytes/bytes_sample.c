@@ -7,6 +7,7 @@
 #include "relayout/layout_util.h"
 #include "relayout/ops.h"
 #include "support/device_table.h"
+#include "support/permutation.h"
 #include "support/random.h"
 
 /*
@@ -22,31 +23,6 @@ enum {
   /* Gathers are compiled one by one. */
   MAX_SPECIALIZED = TEST_IS_SANITIZED ? 5 : 60
 };
-
-/** Go to the next permutation in the order of dictionaries; false after the
- *  last. */
-static bool next_permutation(int32_t *p, int32_t size) {
-  int32_t i = size - 2;
-  while (i >= 0 && p[i] > p[i + 1]) {
-    --i;
-  }
-  if (i < 0) {
-    return false;
-  }
-  int32_t j = size - 1;
-  while (p[j] < p[i]) {
-    --j;
-  }
-  int32_t swap = p[i];
-  p[i] = p[j];
-  p[j] = swap;
-  for (int32_t a = i + 1, b = size - 1; a < b; ++a, --b) {
-    swap = p[a];
-    p[a] = p[b];
-    p[b] = swap;
-  }
-  return true;
-}
 
 /** Count up the dimensions; false after the last. */
 static bool next_dims(int64_t *dims, int32_t rank) {
@@ -150,7 +126,8 @@ void bytes_sample(void) {
   for (int32_t rank = 0; rank <= MAX_SMALL_RANK; ++rank) {
     int64_t dims[MAX_SMALL_RANK] = {0};
     do {
-      int32_t permutation[MAX_SMALL_RANK] = {0, 1, 2, 3};
+      int32_t permutation[MAX_SMALL_RANK];
+      test_first_permutation(rank, permutation);
       do {
         ++s.num_cases;
         for (int32_t width = 0; width < 5; ++width) {
@@ -158,7 +135,7 @@ void bytes_sample(void) {
             run_case(&s, dims, rank, permutation, width);
           }
         }
-      } while (next_permutation(permutation, rank));
+      } while (test_next_permutation(rank, permutation));
     } while (next_dims(dims, rank));
   }
   ck_assert_int_eq(s.num_cases, NUM_SMALL_CASES);

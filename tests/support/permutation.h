@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_TESTS_SUPPORT_PERMUTATION_H
+#define RLO_TESTS_SUPPORT_PERMUTATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** All permutations of 0 .. size-1, in lexical order. */
+
+/** The first one: the identity. */
+void test_first_permutation(int32_t size, int32_t *out_permutation);
+
+/** Go to the next one; false after the last. */
+bool test_next_permutation(int32_t size, int32_t *permutation);
+
+#endif
