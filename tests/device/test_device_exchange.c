@@ -130,17 +130,11 @@ static void open_held(const exchange_case *c, int64_t device, held *h) {
 }
 
 static void read_buffer(int place, cl_mem buffer, exchange_arena *arena) {
-  ck_assert_int_eq(
-      clEnqueueReadBuffer(queues[place],
-                          buffer,
-                          CL_TRUE,
-                          0,
-                          (size_t)arena->bytes + 2 * EXCHANGE_GUARD_BYTES,
-                          arena->begin,
-                          0,
-                          NULL,
-                          NULL),
-      CL_SUCCESS);
+  test_device_read(queues[place],
+                   buffer,
+                   0,
+                   arena->bytes + 2 * EXCHANGE_GUARD_BYTES,
+                   arena->begin);
 }
 
 static void release_buffers(const held *h) {

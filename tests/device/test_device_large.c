@@ -69,28 +69,6 @@ static bool has_room(void) {
   return true;
 }
 
-static void transfer(bool is_write, cl_mem memory, int64_t at, void *chunk) {
-  cl_int code = is_write ? clEnqueueWriteBuffer(device.queue,
-                                                memory,
-                                                CL_TRUE,
-                                                (size_t)at,
-                                                CHUNK_BYTES,
-                                                chunk,
-                                                0,
-                                                NULL,
-                                                NULL)
-                         : clEnqueueReadBuffer(device.queue,
-                                               memory,
-                                               CL_TRUE,
-                                               (size_t)at,
-                                               CHUNK_BYTES,
-                                               chunk,
-                                               0,
-                                               NULL,
-                                               NULL);
-  ck_assert_int_eq(code, CL_SUCCESS);
-}
-
 /** The last chunk ends where the array ends. */
 static void fill_source(const matrix *m, cl_mem src, void *chunk) {
   const int64_t total = bytes_of(m);
@@ -99,14 +77,14 @@ static void fill_source(const matrix *m, cl_mem src, void *chunk) {
     for (int64_t n = 0; n < CHUNK_BYTES / m->bytes; ++n) {
       put(chunk, n, m->bytes, value_at(from / m->bytes + n));
     }
-    transfer(true, src, from, chunk);
+    test_device_write(device.queue, src, from, CHUNK_BYTES, chunk);
   }
 }
 
 /** The bytes [from, from + CHUNK_BYTES) of the destination. */
 static void check_chunk(
     const matrix *m, cl_mem dst, int64_t from, char *got, char *wanted) {
-  transfer(false, dst, GUARD_BYTES + from, got);
+  test_device_read(device.queue, dst, GUARD_BYTES + from, CHUNK_BYTES, got);
   const int64_t first = from / m->bytes;
   for (int64_t n = 0; n < CHUNK_BYTES / m->bytes; ++n) {
     const int64_t row = (first + n) / m->rows;
@@ -126,11 +104,15 @@ static void check_chunk(
 }
 
 static void check_guards(const matrix *m, cl_mem dst, char *got) {
-  transfer(false, dst, 0, got);
+  test_device_read(device.queue, dst, 0, CHUNK_BYTES, got);
   for (int64_t n = 0; n < GUARD_BYTES; ++n) {
     ck_assert_uint_eq((unsigned char)got[n], GUARD);
   }
-  transfer(false, dst, bytes_of(m) + 2 * GUARD_BYTES - CHUNK_BYTES, got);
+  test_device_read(device.queue,
+                   dst,
+                   bytes_of(m) + 2 * GUARD_BYTES - CHUNK_BYTES,
+                   CHUNK_BYTES,
+                   got);
   for (int64_t n = CHUNK_BYTES - GUARD_BYTES; n < CHUNK_BYTES; ++n) {
     ck_assert_uint_eq((unsigned char)got[n], GUARD);
   }

@@ -29,19 +29,9 @@ typedef struct guarded {
 static void fill_guards(guarded *g) {
   uint8_t guard[GUARD_BYTES];
   memset(guard, 0xA5, sizeof guard);
-  const size_t at[] = {0, (size_t)(GUARD_BYTES + g->bytes)};
-  for (int n = 0; n < 2; ++n) {
-    ck_assert_int_eq(clEnqueueWriteBuffer(device.queue,
-                                          g->buffer,
-                                          CL_TRUE,
-                                          at[n],
-                                          sizeof guard,
-                                          guard,
-                                          0,
-                                          NULL,
-                                          NULL),
-                     CL_SUCCESS);
-  }
+  test_device_write(device.queue, g->buffer, 0, GUARD_BYTES, guard);
+  test_device_write(
+      device.queue, g->buffer, GUARD_BYTES + g->bytes, GUARD_BYTES, guard);
 }
 
 static void open_guarded(guarded *g, const void *content, int64_t bytes) {
@@ -67,10 +57,7 @@ static void expect_content(const guarded *g,
                            const char *name) {
   size_t all = (size_t)g->bytes + 2 * (size_t)GUARD_BYTES;
   uint8_t *got = rlo__alloc(all);
-  ck_assert_int_eq(
-      clEnqueueReadBuffer(
-          device.queue, g->buffer, CL_TRUE, 0, all, got, 0, NULL, NULL),
-      CL_SUCCESS);
+  test_device_read(device.queue, g->buffer, 0, (int64_t)all, got);
   for (size_t n = 0; n < GUARD_BYTES; ++n) {
     ck_assert_int_eq(got[n], 0xA5);
     ck_assert_int_eq(got[all - 1 - n], 0xA5);

@@ -182,13 +182,8 @@ RLO_TEST(test_enqueue__out_of_order_by_events) {
       lower("f32[704,1088]", "f32[1088,704]", (const int32_t[]){1, 0});
   rlo_plan *there = plan_of(&transpose);
   rlo_plan *back = plan_of(&back_problem);
-  cl_int code = CL_SUCCESS;
   cl_command_queue queue =
-      clCreateCommandQueue(rlo_context_cl_context(device.context),
-                           rlo_context_cl_device(device.context),
-                           CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
-                           &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+      test_device_make_queue(&device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   cl_mem a = buffer_of(CL_MEM_COPY_HOST_PTR, BYTES, values);
   cl_mem b = buffer_of(0, BYTES, NULL);
   cl_event gate = user_event();
@@ -226,10 +221,7 @@ RLO_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer) {
 
   rlo_plan *plan = plan_of(&transpose);
   cl_mem whole = buffer_of(CL_MEM_READ_WRITE, 2 * HALF, NULL);
-  ck_assert_int_eq(
-      clEnqueueWriteBuffer(
-          device.queue, whole, CL_TRUE, HALF, BYTES, values, 0, NULL, NULL),
-      CL_SUCCESS);
+  test_device_write(device.queue, whole, HALF, BYTES, values);
   ck_assert_int_eq(
       rlo_enqueue(plan, device.queue, whole, HALF, whole, 0, 0, NULL, NULL),
       RLO_OK);
@@ -313,10 +305,7 @@ RLO_TEST(test_enqueue__only_padding_needs_no_source) {
       rlo_enqueue(plan, device.queue, NULL, 0, dst, 0, 0, NULL, NULL) == RLO_OK,
       "%s",
       rlo_error_last()->message);
-  ck_assert_int_eq(
-      clEnqueueReadBuffer(
-          device.queue, dst, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL),
-      CL_SUCCESS);
+  test_device_read(device.queue, dst, 0, sizeof out, out);
   for (size_t i = 0; i < 9; ++i) {
     ck_assert(out[i] == 1.0F);
   }
@@ -398,10 +387,7 @@ RLO_TEST(test_enqueue__plans_that_share_a_program_take_turns) {
     ck_assert_int_eq(
         rlo_enqueue(plans[which], device.queue, src, 0, dst, 0, 0, NULL, NULL),
         RLO_OK);
-    ck_assert_int_eq(
-        clEnqueueReadBuffer(
-            device.queue, dst, CL_TRUE, 0, SMALL_BYTES, got, 0, NULL, NULL),
-        CL_SUCCESS);
+    test_device_read(device.queue, dst, 0, SMALL_BYTES, got);
     static uint32_t wanted[64 * 128];
     ck_assert_int_eq(rlo_problem_run_host(&problems[which], values, wanted),
                      RLO_OK);

@@ -43,13 +43,54 @@ test_device test_device_open(void) {
   ck_assert_msg(rlo_context_create_default(-1, NULL, &device.context) == RLO_OK,
                 "%s",
                 rlo_error_last()->message);
-  cl_int code = CL_SUCCESS;
-  device.queue = clCreateCommandQueue(rlo_context_cl_context(device.context),
-                                      rlo_context_cl_device(device.context),
-                                      0,
-                                      &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  device.queue = test_device_make_queue(&device, 0);
   return device;
+}
+
+cl_command_queue test_device_make_queue(
+    const test_device *device, cl_command_queue_properties properties) {
+  cl_int code = CL_SUCCESS;
+  cl_command_queue queue =
+      clCreateCommandQueue(rlo_context_cl_context(device->context),
+                           rlo_context_cl_device(device->context),
+                           properties,
+                           &code);
+  ck_assert_int_eq(code, CL_SUCCESS);
+  return queue;
+}
+
+void test_device_read(cl_command_queue queue,
+                      cl_mem buffer,
+                      int64_t offset_bytes,
+                      int64_t bytes,
+                      void *out) {
+  ck_assert_int_eq(clEnqueueReadBuffer(queue,
+                                       buffer,
+                                       CL_TRUE,
+                                       (size_t)offset_bytes,
+                                       (size_t)bytes,
+                                       out,
+                                       0,
+                                       NULL,
+                                       NULL),
+                   CL_SUCCESS);
+}
+
+void test_device_write(cl_command_queue queue,
+                       cl_mem buffer,
+                       int64_t offset_bytes,
+                       int64_t bytes,
+                       const void *content) {
+  ck_assert_int_eq(clEnqueueWriteBuffer(queue,
+                                        buffer,
+                                        CL_TRUE,
+                                        (size_t)offset_bytes,
+                                        (size_t)bytes,
+                                        content,
+                                        0,
+                                        NULL,
+                                        NULL),
+                   CL_SUCCESS);
 }
 
 bool test_device_is_pocl(const test_device *device) {

@@ -44,6 +44,20 @@ typedef struct test_device {
 
 /** Open the default device; the test fails if there is none. */
 test_device test_device_open(void);
+/** One more queue; the caller releases it. */
+cl_command_queue test_device_make_queue(const test_device *device,
+                                        cl_command_queue_properties properties);
+/** Blocking transfers; the test fails if they do. */
+void test_device_read(cl_command_queue queue,
+                      cl_mem buffer,
+                      int64_t offset_bytes,
+                      int64_t bytes,
+                      void *out);
+void test_device_write(cl_command_queue queue,
+                       cl_mem buffer,
+                       int64_t offset_bytes,
+                       int64_t bytes,
+                       const void *content);
 /** Whether the device is PoCL's. */
 bool test_device_is_pocl(const test_device *device);
 void test_device_close(test_device *device);
