@@ -11,85 +11,8 @@
 /* Segment sums on a device, held against the host bit by bit: whole memories,
  * with guard bands on both sides. */
 
-enum { GUARD_BYTES = 256 };
-
-static cl_command_queue unordered;
-
-static void begin_file(void) {
-  open_device();
-  cl_int code;
-  unordered = clCreateCommandQueue(rlo_context_cl_context(device.context),
-                                   rlo_context_cl_device(device.context),
-                                   CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
-                                   &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
-}
-
-static void end_file(void) {
-  clReleaseCommandQueue(unordered);
-  close_device();
-}
-
-RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_FILE_FIXTURE(open_device_unordered, close_device);
 RLO_TIMEOUT(600);
-
-/* A tensor in a buffer; `content` stays as it was put there. */
-typedef struct memory {
-  int64_t begin, bytes;
-  uint8_t *content;
-  cl_mem buffer;
-} memory;
-
-static memory make_memory(const void *tensor,
-                          int64_t tensor_bytes,
-                          int64_t shift_bytes) {
-  memory m = {GUARD_BYTES + shift_bytes, 0, NULL, NULL};
-  m.bytes = m.begin + tensor_bytes + GUARD_BYTES;
-  m.content = malloc((size_t)m.bytes);
-  ck_assert_ptr_nonnull(m.content);
-  test_fill_unique(m.content, m.bytes, 8, (uint64_t)tensor_bytes);
-  if (tensor != NULL) {
-    memcpy(m.content + m.begin, tensor, (size_t)tensor_bytes);
-  }
-  cl_int code;
-  m.buffer = clCreateBuffer(rlo_context_cl_context(device.context),
-                            CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                            (size_t)m.bytes,
-                            m.content,
-                            &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
-  return m;
-}
-
-/* Whether the buffer holds what `content` does, but for the tensor if that may
- * have changed. */
-static bool is_as_expected(const memory *m, bool is_scratch) {
-  uint8_t *now = malloc((size_t)m->bytes);
-  ck_assert_ptr_nonnull(now);
-  cl_int code = clEnqueueReadBuffer(device.queue,
-                                    m->buffer,
-                                    CL_TRUE,
-                                    0,
-                                    (size_t)m->bytes,
-                                    now,
-                                    0,
-                                    NULL,
-                                    NULL);
-  ck_assert_int_eq(code, CL_SUCCESS);
-  if (is_scratch) {
-    memcpy(now + m->begin,
-           m->content + m->begin,
-           (size_t)(m->bytes - m->begin - GUARD_BYTES));
-  }
-  bool is_same = memcmp(now, m->content, (size_t)m->bytes) == 0;
-  free(now);
-  return is_same;
-}
-
-static void free_memory(memory *m) {
-  clReleaseMemObject(m->buffer);
-  free(m->content);
-}
 
 /* Numbers of this type: of floats the highest bit of the exponent is 0. */
 static void fill_numbers(test_random *random,
@@ -146,34 +69,29 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
       status == RLO_OK, "%s: %s", x->words, rlo_error_last()->message);
   int64_t src_size = rlo_dtype_value_bits(x->rows.dtype) / 8;
   int64_t dst_size = rlo_dtype_value_bits(c->dst_dtype) / 8;
-  memory src = make_memory(
-      NULL, sizes.src_bytes, src_size * test_random_in(random, 0, 5));
-  fill_numbers(random, x->rows.dtype, src.content + src.begin, sizes.src_bytes);
-  ck_assert_int_eq(clEnqueueWriteBuffer(device.queue,
-                                        src.buffer,
-                                        CL_TRUE,
-                                        0,
-                                        (size_t)src.bytes,
-                                        src.content,
-                                        0,
-                                        NULL,
-                                        NULL),
-                   CL_SUCCESS);
-  memory ids = make_memory(
-      x->index_memory, sizes.ids_bytes, 8 * test_random_in(random, 0, 2));
-  memory dst = make_memory(
-      NULL, sizes.dst_bytes, dst_size * test_random_in(random, 0, 5));
+  test_arena src = test_arena_make(
+      src_size * test_random_in(random, 0, 5), sizes.src_bytes, 8, 1);
+  fill_numbers(random, x->rows.dtype, src.before + src.begin, sizes.src_bytes);
+  test_arena ids =
+      test_arena_make(8 * test_random_in(random, 0, 2), sizes.ids_bytes, 8, 2);
+  memcpy(ids.before + ids.begin, x->index_memory, (size_t)sizes.ids_bytes);
+  test_arena dst = test_arena_make(
+      dst_size * test_random_in(random, 0, 5), sizes.dst_bytes, 8, 3);
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   ck_assert_int_eq(info.src_bytes, sizes.src_bytes);
   ck_assert_int_eq(info.index_bytes, sizes.ids_bytes);
   ck_assert_int_eq(info.dst_bytes, sizes.dst_bytes);
-  memory scratch =
-      make_memory(NULL, info.scratch_bytes, 8 * test_random_in(random, 0, 2));
+  test_arena scratch = test_arena_make(
+      8 * test_random_in(random, 0, 2), info.scratch_bytes, 8, 4);
+  test_arena_upload(&src, device.context);
+  test_arena_upload(&ids, device.context);
+  test_arena_upload(&dst, device.context);
+  test_arena_upload(&scratch, device.context);
   ck_assert_int_eq(rlo_segment_sum_run_host(sum,
-                                            src.content + src.begin,
-                                            ids.content + ids.begin,
-                                            dst.content + dst.begin),
+                                            src.before + src.begin,
+                                            ids.before + ids.begin,
+                                            dst.expected + dst.begin),
                    RLO_OK);
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = src.buffer;
@@ -199,18 +117,18 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   rlo_plan_release(plan); /* legal while its work is in flight */
   ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
   clReleaseEvent(event);
-  bool is_right = is_as_expected(&dst, false);
+  bool is_right = arena_is_right(&dst, false);
   if (!is_right) {
     printf(
         "%s in %s: the sums differ\n", x->words, rlo_dtype_name(c->dst_dtype));
   }
-  ck_assert(is_as_expected(&src, false));
-  ck_assert(is_as_expected(&ids, false));
-  ck_assert(is_as_expected(&scratch, true));
-  free_memory(&src);
-  free_memory(&ids);
-  free_memory(&dst);
-  free_memory(&scratch);
+  ck_assert(arena_is_right(&src, false));
+  ck_assert(arena_is_right(&ids, false));
+  ck_assert(arena_is_right(&scratch, true));
+  test_arena_deinit(&src);
+  test_arena_deinit(&ids);
+  test_arena_deinit(&dst);
+  test_arena_deinit(&scratch);
   rlo_segment_sum_release(sum);
   return is_right ? TEST_RAN : TEST_FAILED;
 }
@@ -329,7 +247,7 @@ static rlo_plan *plan_words(const char *rows,
 }
 
 /* The operands of a small plan in one memory, far from each other. */
-static rlo_operands operands_in(const memory *m) {
+static rlo_operands operands_in(const test_arena *m) {
   rlo_operands o = RLO_OPERANDS_INIT;
   o.src = o.indices = o.dst = o.scratch = m->buffer;
   o.index_offset_bytes = 1024;
@@ -342,7 +260,8 @@ static rlo_operands operands_in(const memory *m) {
  */
 RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
   rlo_plan *plan = plan_words("f32[8]", "s32[8]", "f32[3]", NULL);
-  memory m = make_memory(NULL, 4096, 0);
+  test_arena m = test_arena_make(0, 4096, 8, 1);
+  test_arena_upload(&m, device.context);
   rlo_operands o = operands_in(&m);
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
@@ -394,14 +313,15 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
   ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
   clReleaseEvent(event);
   rlo_plan_release(plan);
-  free_memory(&m);
+  test_arena_deinit(&m);
 }
 
 /* The first step waits for the caller's events, and the last one completes
  * after all of them. */
 RLO_TEST(test_device_segment_sum__waits_and_is_waited_for) {
   rlo_plan *plan = plan_words("f32[8]", "s32[8]", "f32[3]", NULL);
-  memory m = make_memory(NULL, 4096, 0);
+  test_arena m = test_arena_make(0, 4096, 8, 1);
+  test_arena_upload(&m, device.context);
   rlo_operands o = operands_in(&m);
   cl_int code;
   cl_event gate =
@@ -449,13 +369,14 @@ RLO_TEST(test_device_segment_sum__waits_and_is_waited_for) {
   ck_assert(sums[0] == 0.0F && sums[1] == 0.0F && sums[2] == -8.0F);
   clReleaseEvent(event);
   clReleaseEvent(gate);
-  free_memory(&m);
+  test_arena_deinit(&m);
   rlo_plan_release(plan);
 }
 
 RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
   rlo_plan *plan = plan_words("f32[8]", "s32[8]", "f32[3]", NULL);
-  memory m = make_memory(NULL, 4096, 0);
+  test_arena m = test_arena_make(0, 4096, 8, 1);
+  test_arena_upload(&m, device.context);
   rlo_operands o = RLO_OPERANDS_INIT;
   o.src = o.indices = o.dst = o.scratch = m.buffer;
   o.index_offset_bytes = 64;
@@ -500,7 +421,7 @@ RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
       rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
   ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
   clReleaseEvent(event);
-  free_memory(&m);
+  test_arena_deinit(&m);
   rlo_plan_release(plan);
   rlo_plan_release(NULL);
 }
@@ -510,7 +431,8 @@ RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.is_aligned = true;
   rlo_plan *plan = plan_words("f32[64,64]", "s32[64]", "f32[8,64]", &options);
-  memory m = make_memory(NULL, 1 << 16, 0);
+  test_arena m = test_arena_make(0, 1 << 16, 8, 1);
+  test_arena_upload(&m, device.context);
   rlo_operands o = RLO_OPERANDS_INIT;
   o.src = o.indices = o.dst = o.scratch = m.buffer;
   o.index_offset_bytes = 1 << 14;
@@ -532,6 +454,6 @@ RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
       rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
   ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
   clReleaseEvent(event);
-  free_memory(&m);
+  test_arena_deinit(&m);
   rlo_plan_release(plan);
 }

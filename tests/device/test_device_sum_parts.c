@@ -11,84 +11,15 @@
 /* Sums in parts on a device, held against the host bit by bit: whole memories,
  * with guard bands on both sides. */
 
-enum { GUARD_BYTES = 256, ENOUGH = 1 << 20 };
+enum { ENOUGH = 1 << 20 };
 
-static cl_command_queue unordered;
-
-static void begin_file(void) {
-  open_device();
-  cl_int code;
-  unordered = clCreateCommandQueue(rlo_context_cl_context(device.context),
-                                   rlo_context_cl_device(device.context),
-                                   CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
-                                   &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
-}
-
-static void end_file(void) {
-  clReleaseCommandQueue(unordered);
-  close_device();
-}
-
-RLO_FILE_FIXTURE(begin_file, end_file);
+RLO_FILE_FIXTURE(open_device_unordered, close_device);
 RLO_TIMEOUT(600);
 
 /* Parts of a block or more, so that small sums are cut. */
 static const rlo__sum_limits small = {1 << 20, 1 << 20, 1 << 12, 1};
 
 static rlo_problem problem;
-
-/* A memory with its guards; `content` is what it should hold. */
-typedef struct memory {
-  int64_t begin, bytes, tensor_bytes;
-  uint8_t *content;
-  cl_mem buffer;
-} memory;
-
-static memory make_memory(int64_t tensor_bytes, int64_t shift_bytes) {
-  memory m = {.begin = GUARD_BYTES + shift_bytes, .tensor_bytes = tensor_bytes};
-  m.bytes = m.begin + tensor_bytes + GUARD_BYTES;
-  m.content = malloc((size_t)m.bytes);
-  ck_assert_ptr_nonnull(m.content);
-  test_fill_unique(m.content, m.bytes, 8, (uint64_t)tensor_bytes);
-  return m;
-}
-
-static void upload(memory *m) {
-  cl_int code;
-  m->buffer = clCreateBuffer(rlo_context_cl_context(device.context),
-                             CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                             (size_t)m->bytes,
-                             m->content,
-                             &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
-}
-
-static bool is_as_expected(const memory *m, bool is_scratch) {
-  uint8_t *now = malloc((size_t)m->bytes);
-  ck_assert_ptr_nonnull(now);
-  ck_assert_int_eq(clEnqueueReadBuffer(device.queue,
-                                       m->buffer,
-                                       CL_TRUE,
-                                       0,
-                                       (size_t)m->bytes,
-                                       now,
-                                       0,
-                                       NULL,
-                                       NULL),
-                   CL_SUCCESS);
-  if (is_scratch) {
-    memcpy(now + m->begin, m->content + m->begin, (size_t)m->tensor_bytes);
-  }
-  bool is_same = memcmp(now, m->content, (size_t)m->bytes) == 0;
-  free(now);
-  return is_same;
-}
-
-static void free_memory(memory *m) {
-  clReleaseMemObject(m->buffer);
-  free(m->content);
-}
 
 static rlo_plan *make_plan(rlo_device_class device_class,
                            int64_t max_scratch_bytes,
@@ -121,19 +52,17 @@ static int32_t run(test_random *random,
   /* A promise about the tensors says nothing of scratch memory. */
   rlo_plan *plan = make_plan(device_class, ENOUGH, is_aligned);
   rlo_plan_info info = info_of(plan);
-  memory src = make_memory(problem.src_bytes, shift * src_size);
-  memory dst = make_memory(problem.dst_bytes, shift * dst_size);
-  memory scratch =
-      make_memory(info.scratch_bytes, 8 * test_random_in(random, 0, 2));
-  test_sum_fill(
-      random, a->src_type, problem.src_bytes, src.content + src.begin);
-  test_sum_fill(
-      random, a->dst_type, problem.dst_bytes, dst.content + dst.begin);
-  upload(&src);
-  upload(&dst);
-  upload(&scratch);
+  test_arena src = test_arena_make(shift * src_size, problem.src_bytes, 8, 1);
+  test_arena dst = test_arena_make(shift * dst_size, problem.dst_bytes, 8, 2);
+  test_arena scratch = test_arena_make(
+      8 * test_random_in(random, 0, 2), info.scratch_bytes, 8, 3);
+  test_sum_fill(random, a->src_type, problem.src_bytes, src.before + src.begin);
+  test_sum_fill(random, a->dst_type, problem.dst_bytes, dst.before + dst.begin);
+  test_arena_upload(&src, device.context);
+  test_arena_upload(&dst, device.context);
+  test_arena_upload(&scratch, device.context);
   expect_ok(rlo_problem_run_host(
-      &problem, src.content + src.begin, dst.content + dst.begin));
+      &problem, src.before + src.begin, dst.expected + dst.begin));
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = src.buffer;
   operands.src_offset_bytes = src.begin;
@@ -156,12 +85,12 @@ static int32_t run(test_random *random,
   rlo_plan_release(plan); /* legal while its work is in flight */
   ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
   clReleaseEvent(event);
-  ck_assert_msg(is_as_expected(&dst, false), "%s: the sums differ", words);
-  ck_assert(is_as_expected(&src, false));
-  ck_assert(is_as_expected(&scratch, true));
-  free_memory(&src);
-  free_memory(&dst);
-  free_memory(&scratch);
+  ck_assert_msg(arena_is_right(&dst, false), "%s: the sums differ", words);
+  ck_assert(arena_is_right(&src, false));
+  ck_assert(arena_is_right(&scratch, true));
+  test_arena_deinit(&src);
+  test_arena_deinit(&dst);
+  test_arena_deinit(&scratch);
   return info.num_steps;
 }
 
@@ -278,8 +207,8 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   expect_ok(rlo_plan_prepare(plan));
   expect_ok(rlo_context_get_stats(device.context, &prepared));
-  memory m = make_memory(65536, 0);
-  upload(&m);
+  test_arena m = test_arena_make(0, 65536, 8, 1);
+  test_arena_upload(&m, device.context);
   rlo_operands o = RLO_OPERANDS_INIT;
   o.src = o.dst = o.scratch = m.buffer;
   o.dst_offset_bytes = 40000;
@@ -301,7 +230,7 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
   expect_refusal(
       rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
       RLO_OUT_OF_RANGE,
-      "the scratch needs 40 bytes from offset 66016 on; its buffer has 66048");
+      "the scratch needs 40 bytes from offset 73696 on; its buffer has 73728");
   o.scratch_offset_bytes = 50004;
   expect_refusal(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
                  RLO_INVALID_ARGUMENT,
@@ -315,7 +244,7 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
   ck_assert_int_eq(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
                    RLO_INVALID_ARGUMENT);
   rlo_plan_release(plan);
-  free_memory(&m);
+  test_arena_deinit(&m);
 }
 
 /* Options of an older header, and those that give no scratch memory. */

@@ -109,30 +109,6 @@ void test_device_close(test_device *device) {
   *device = (test_device){NULL, NULL};
 }
 
-static uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 31)) * 0x7fb5d329728ea185u;
-  x = (x ^ (x >> 27)) * 0x81dadef4bc2dd44du;
-  return x ^ (x >> 33);
-}
-
-void test_fill_unique(void *memory,
-                      int64_t bytes,
-                      int64_t element_bytes,
-                      uint64_t seed) {
-  uint8_t *at = memory;
-  for (int64_t i = 0; i * element_bytes < bytes; ++i) {
-    /* mix is one-to-one and so is an odd factor in 32 bits; narrower values
-     * cannot be unique, and are then at least without a period. */
-    uint64_t value = element_bytes == 4
-                         ? (uint64_t)(uint32_t)i * 0x9e3779b1u + seed
-                         : mix((uint64_t)i + seed * 0x9e3779b97f4a7c15u);
-    uint64_t words[2] = {value, ~value};
-    int64_t rest = bytes - i * element_bytes;
-    size_t count = (size_t)(rest < element_bytes ? rest : element_bytes);
-    memcpy(at + i * element_bytes, words, count <= 16 ? count : 16);
-  }
-}
-
 /* ---------------------------------------------------------------- a message */
 
 /** The line that repeats a case, and what was wrong. */
@@ -157,85 +133,26 @@ static void complain(const test_case *c,
   fflush(stdout);
 }
 
-/** Where two arenas differ first, in words. */
-static bool is_same(const uint8_t *got,
-                    const uint8_t *expected,
-                    int64_t arena_bytes,
-                    int64_t begin,
-                    int64_t tensor_bytes,
-                    char *details,
-                    size_t details_bytes) {
-  if (memcmp(got, expected, (size_t)arena_bytes) == 0) {
-    return true;
-  }
-  int64_t first = 0;
-  while (got[first] == expected[first]) {
-    ++first;
-  }
-  int64_t count = 0;
-  for (int64_t i = first; i < arena_bytes; ++i) {
-    count += got[i] != expected[i];
-  }
-  const char *where = first < begin                   ? "before"
-                      : first >= begin + tensor_bytes ? "behind"
-                                                      : "in";
-  snprintf(details,
-           details_bytes,
-           "%lld bytes differ; the first, %s the tensor of %lld bytes, is byte "
-           "%lld: 0x%02x and not 0x%02x",
-           (long long)count,
-           where,
-           (long long)tensor_bytes,
-           (long long)(first - begin),
-           (unsigned)got[first],
-           (unsigned)expected[first]);
-  return false;
-}
-
 /* -------------------------------------------------------------- a whole run */
 
-typedef struct arena {
-  int64_t begin, bytes, tensor_bytes, element_bytes;
-  /** What it holds before, should hold after, and does hold after. */
-  uint8_t *before, *expected, *after;
-  cl_mem buffer;
-} arena;
-
-static void arena_init(arena *a,
-                       const test_device *device,
-                       int64_t shift_bytes,
-                       int64_t tensor_bytes,
-                       int64_t element_bytes,
-                       const void *content,
-                       uint64_t seed) {
-  a->begin = TEST_GUARD_BYTES + shift_bytes;
-  a->tensor_bytes = tensor_bytes;
-  a->element_bytes = element_bytes;
-  a->bytes = a->begin + tensor_bytes + TEST_GUARD_BYTES;
-  uint8_t *memory = malloc((size_t)(3 * a->bytes));
-  ck_assert_ptr_nonnull(memory);
-  a->before = memory;
-  a->expected = memory + a->bytes;
-  a->after = memory + 2 * a->bytes;
-  test_fill_unique(a->before, a->begin, 8, seed + 1);
-  test_fill_unique(a->before + a->begin, tensor_bytes, element_bytes, seed);
+static test_arena make_arena(const test_device *device,
+                             int64_t shift_bytes,
+                             int64_t tensor_bytes,
+                             int64_t element_bytes,
+                             const void *content,
+                             uint64_t seed) {
+  test_arena a =
+      test_arena_make(shift_bytes, tensor_bytes, element_bytes, seed);
   if (content != NULL) {
-    memcpy(a->before + a->begin, content, (size_t)tensor_bytes);
+    memcpy(a.before + a.begin, content, (size_t)tensor_bytes);
   }
-  test_fill_unique(
-      a->before + a->begin + tensor_bytes, TEST_GUARD_BYTES, 8, seed + 2);
-  memcpy(a->expected, a->before, (size_t)a->bytes);
-  memset(a->after, 0xcd, (size_t)a->bytes);
-  cl_int code = CL_SUCCESS;
-  a->buffer = clCreateBuffer(rlo_context_cl_context(device->context),
-                             CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                             (size_t)a->bytes,
-                             a->before,
-                             &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  test_arena_upload(&a, device->context);
+  return a;
 }
 
-static cl_int arena_read(arena *a, const test_device *device, cl_event after) {
+static cl_int read_arena(test_arena *a,
+                         const test_device *device,
+                         cl_event after) {
   return clEnqueueReadBuffer(device->queue,
                              a->buffer,
                              CL_TRUE,
@@ -245,11 +162,6 @@ static cl_int arena_read(arena *a, const test_device *device, cl_event after) {
                              1,
                              &after,
                              NULL);
-}
-
-static void arena_deinit(arena *a) {
-  clReleaseMemObject(a->buffer);
-  free(a->before);
 }
 
 /** What went wrong, for complain. */
@@ -268,15 +180,11 @@ static test_outcome judge_call(const char *what, verdict *v) {
   return TEST_FAILED;
 }
 
-static test_outcome judge_arena(const arena *a, const char *what, verdict *v) {
+static test_outcome judge_arena(const test_arena *a,
+                                const char *what,
+                                verdict *v) {
   v->what = what;
-  return is_same(a->after,
-                 a->expected,
-                 a->bytes,
-                 a->begin,
-                 a->tensor_bytes,
-                 v->details,
-                 sizeof v->details)
+  return test_arena_is_as_expected(a, v->details, sizeof v->details)
              ? TEST_RAN
              : TEST_FAILED;
 }
@@ -285,9 +193,9 @@ static test_outcome run_and_compare(const test_device *device,
                                     const rlo_problem *problem,
                                     rlo_plan *plan,
                                     bool is_forced,
-                                    arena *src,
-                                    arena *indices,
-                                    arena *dst,
+                                    test_arena *src,
+                                    test_arena *indices,
+                                    test_arena *dst,
                                     verdict *v) {
   if (rlo_problem_run_host_indexed(problem,
                                    src->before + src->begin,
@@ -312,12 +220,12 @@ static test_outcome run_and_compare(const test_device *device,
   if (status != RLO_OK) {
     return judge_call("enqueueing: ", v);
   }
-  cl_int code = arena_read(dst, device, event);
+  cl_int code = read_arena(dst, device, event);
   if (code == CL_SUCCESS) {
-    code = arena_read(src, device, event);
+    code = read_arena(src, device, event);
   }
   if (code == CL_SUCCESS) {
-    code = arena_read(indices, device, event);
+    code = read_arena(indices, device, event);
   }
   clReleaseEvent(event);
   if (code != CL_SUCCESS) {
@@ -360,7 +268,7 @@ typedef struct edge {
 
 static void edge_init(edge *e,
                       const test_device *device,
-                      const arena *a,
+                      const test_arena *a,
                       bool is_at_end) {
   e->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
   /* As far from a line as in the arena, so that the same kernel runs, and at a
@@ -420,7 +328,7 @@ static void die_at_edge(int signal_number) {
 
 static test_outcome run_at_edge(const test_device *device,
                                 rlo_plan *plan,
-                                const arena *arenas[3],
+                                const test_arena *arenas[3],
                                 bool is_at_end,
                                 verdict *v) {
   edge edges[3];
@@ -460,7 +368,7 @@ static test_outcome run_at_edge(const test_device *device,
 /** A plan that has just been right in arenas. */
 static test_outcome run_at_edges(const test_device *device,
                                  rlo_plan *plan,
-                                 const arena *arenas[3],
+                                 const test_arena *arenas[3],
                                  verdict *v) {
   if (TEST_IS_SANITIZED || !test_device_is_pocl(device)) {
     return TEST_RAN;
@@ -576,40 +484,34 @@ test_outcome test_device_run_problem(const test_device *device,
     complain(c, words, "planning: ", rlo_error_last()->message);
     return TEST_FAILED;
   }
-  int64_t element_bytes = greater(problem->unit_bits / 8, 1);
-  arena src;
-  arena indices;
-  arena dst;
-  arena_init(&src,
-             device,
-             c->src_shift_bytes,
-             problem->src_bytes,
-             element_bytes,
-             c->src_content,
-             0x50);
   bool loads = rlo_problem_loads(problem);
-  arena_init(&indices,
-             device,
-             loads ? c->index_shift_bytes : 0,
-             loads ? problem->index_bytes : 0,
-             8,
-             loads ? c->indices : NULL,
-             0x10);
-  arena_init(&dst,
-             device,
-             c->dst_shift_bytes,
-             problem->dst_bytes,
-             greater(rlo_problem_dst_unit_bits(problem) / 8, 1),
-             c->dst_content,
-             0xd0);
+  test_arena src = make_arena(device,
+                              c->src_shift_bytes,
+                              problem->src_bytes,
+                              greater(problem->unit_bits / 8, 1),
+                              c->src_content,
+                              0x50);
+  test_arena indices = make_arena(device,
+                                  loads ? c->index_shift_bytes : 0,
+                                  loads ? problem->index_bytes : 0,
+                                  8,
+                                  loads ? c->indices : NULL,
+                                  0x10);
+  test_arena dst =
+      make_arena(device,
+                 c->dst_shift_bytes,
+                 problem->dst_bytes,
+                 greater(rlo_problem_dst_unit_bits(problem) / 8, 1),
+                 c->dst_content,
+                 0xd0);
   static verdict v;
   test_outcome outcome = run_and_compare(
       device, problem, plan, c->family != NULL, &src, &indices, &dst, &v);
   if (outcome == TEST_RAN) {
     at_edge.c = c;
     at_edge.words = words;
-    outcome =
-        run_at_edges(device, plan, (const arena *[]){&src, &indices, &dst}, &v);
+    outcome = run_at_edges(
+        device, plan, (const test_arena *[]){&src, &indices, &dst}, &v);
   }
   if (outcome == TEST_FAILED) {
     complain(c, words, v.what, v.details);
@@ -619,9 +521,9 @@ test_outcome test_device_run_problem(const test_device *device,
     /* The family's name is static; this is the plan's, which goes. */
     out_info->parameters = "";
   }
-  arena_deinit(&src);
-  arena_deinit(&indices);
-  arena_deinit(&dst);
+  test_arena_deinit(&src);
+  test_arena_deinit(&indices);
+  test_arena_deinit(&dst);
   if (budget != NULL && programs_built(device) > built_before) {
     hold_plan(plan);
   } else {

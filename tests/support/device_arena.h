@@ -4,6 +4,7 @@
 
 #include "relayout/opencl.h"
 #include "relayout/shape.h"
+#include "support/arena.h"
 #include "support/program_budget.h"
 #include "support/sanitized.h"
 
@@ -13,12 +14,6 @@
  * whole of each arena is compared. On PoCL it then runs at the beginning and at
  * the end of pages, with a page that nobody may touch beside them.
  */
-
-enum {
-  /** Bytes before and after each tensor that nobody may touch. A multiple of
-   *  every device's alignment. */
-  TEST_GUARD_BYTES = 4096
-};
 
 /** How many cases to try, or of how many to try one: compiling their kernels is
  *  what takes the time. `all` where RELAYOUT_TEST_ALL is set, as in the tests
@@ -110,12 +105,5 @@ test_outcome test_device_run_problem(const test_device *device,
                                      const test_case *c,
                                      const char *words,
                                      rlo_plan_info *out_info);
-
-/** Write values that are unique per element, or for elements of one or two
- *  bytes nearly so, into memory. */
-void test_fill_unique(void *memory,
-                      int64_t bytes,
-                      int64_t element_bytes,
-                      uint64_t seed);
 
 #endif

@@ -3,11 +3,33 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 test_device device;
+cl_command_queue unordered;
 
 void open_device(void) {
   device = test_device_open();
+}
+
+void open_device_unordered(void) {
+  open_device();
+  unordered =
+      test_device_make_queue(&device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+bool arena_is_right(test_arena *a, bool is_scratch) {
+  char details[256];
+  test_device_read(device.queue, a->buffer, 0, a->bytes, a->after);
+  if (is_scratch) {
+    memcpy(
+        a->expected + a->begin, a->after + a->begin, (size_t)a->tensor_bytes);
+  }
+  if (test_arena_is_as_expected(a, details, sizeof details)) {
+    return true;
+  }
+  printf("%s\n", details);
+  return false;
 }
 
 void expect_programs_within(int64_t max) {
@@ -25,5 +47,9 @@ void close_device(void) {
          (long long)stats.programs_built,
          (long long)stats.kernels_created,
          (long long)stats.launches);
+  if (unordered != NULL) {
+    clReleaseCommandQueue(unordered);
+    unordered = NULL;
+  }
   test_device_close(&device);
 }

@@ -11,12 +11,22 @@ extern test_device device;
 
 void open_device(void);
 
+/** One more queue of the device, whose commands run in any order. */
+extern cl_command_queue unordered;
+
+/** The device with both queues. */
+void open_device_unordered(void);
+
+/** Reads an arena back. False, and prints where, if it is not as expected;
+ *  scratch memory may hold anything between its guards. */
+bool arena_is_right(test_arena *arena, bool is_scratch);
+
 /** Asserts that the file has built at most so many programs until now, unless
  *  RELAYOUT_TEST_ALL lifts the budget: tests/README.md. */
 void expect_programs_within(int64_t max);
 
 /** Prints how many programs, kernels and launches the file needed, and closes
- *  the device. */
+ *  the device and its queues. */
 void close_device(void);
 
 #endif
