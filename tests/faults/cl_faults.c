@@ -159,16 +159,23 @@ static cl_int fail_command(cl_command_queue queue, cl_event *out_event) {
   }                                                \
   type result = call arguments
 
-/* A call that returns a status. */
-#define STATUS(name, parameters, arguments)       \
-  cl_int name parameters {                        \
-    cl_int code = next_code(#name, false);        \
-    if (code != CL_SUCCESS) {                     \
-      return code;                                \
-    }                                             \
-    PASS_ON(cl_int, name, parameters, arguments); \
-    return result;                                \
+/* A call that returns a status; `change` alters what one without a fault said.
+ */
+#define STATUS_CHANGED(name, parameters, arguments, change) \
+  cl_int name parameters {                                  \
+    cl_int code = next_code(#name, false);                  \
+    if (code != CL_SUCCESS) {                               \
+      return code;                                          \
+    }                                                       \
+    PASS_ON(cl_int, name, parameters, arguments);           \
+    if (result == CL_SUCCESS) {                             \
+      change;                                               \
+    }                                                       \
+    return result;                                          \
   }
+
+#define STATUS(name, parameters, arguments) \
+  STATUS_CHANGED(name, parameters, arguments, (void)0)
 
 /* One that holds a reference more, or one less. */
 #define RETAIN(name, type)                   \
@@ -242,24 +249,17 @@ STATUS(clGetDeviceIDs,
        (platform_id p, cl_device_type t, cl_uint n, device_id *d, cl_uint *c),
        (p, t, n, d, c))
 
-cl_int clGetDeviceInfo(
-    cl_device_id d, cl_device_info w, size_t n, void *v, size_t *s) {
-  cl_int code = next_code("clGetDeviceInfo", false);
-  if (code != CL_SUCCESS) {
-    return code;
+static void set_alignment(cl_device_info what, cl_uint *bits) {
+  const cl_uint wanted = atomic_load(&alignment_bits);
+  if (what == CL_DEVICE_MEM_BASE_ADDR_ALIGN && bits != NULL && wanted > 0) {
+    *bits = wanted;
   }
-  PASS_ON(cl_int,
-          clGetDeviceInfo,
-          (cl_device_id, cl_device_info, size_t, void *, size_t *),
-          (d, w, n, v, s));
-  const cl_uint bits = atomic_load(&alignment_bits);
-  if (result == CL_SUCCESS && w == CL_DEVICE_MEM_BASE_ADDR_ALIGN && v != NULL &&
-      bits > 0) {
-    *(cl_uint *)v = bits;
-  }
-  return result;
 }
 
+STATUS_CHANGED(clGetDeviceInfo,
+               (device_id d, cl_device_info w, size_t n, void *v, size_t *s),
+               (d, w, n, v, s),
+               set_alignment(w, v))
 RETAIN(clRetainDevice, cl_device_id)
 RELEASE(clReleaseDevice, cl_device_id)
 MAKE(cl_context,
@@ -351,32 +351,23 @@ STATUS(clGetKernelArgInfo,
         size_t *s),
        (k, i, w, n, v, s))
 
-cl_int clGetKernelWorkGroupInfo(cl_kernel k,
-                                cl_device_id d,
-                                cl_kernel_work_group_info w,
-                                size_t n,
-                                void *v,
-                                size_t *s) {
-  cl_int code = next_code("clGetKernelWorkGroupInfo", false);
-  if (code != CL_SUCCESS) {
-    return code;
-  }
-  PASS_ON(cl_int,
-          clGetKernelWorkGroupInfo,
-          (cl_kernel,
-           cl_device_id,
-           cl_kernel_work_group_info,
-           size_t,
-           void *,
-           size_t *),
-          (k, d, w, n, v, s));
+static void limit_group(cl_kernel_work_group_info what, size_t *items) {
   const size_t limit = atomic_load(&group_limit);
-  if (result == CL_SUCCESS && w == CL_KERNEL_WORK_GROUP_SIZE && v != NULL &&
-      limit > 0 && *(size_t *)v > limit) {
-    *(size_t *)v = limit;
+  if (what == CL_KERNEL_WORK_GROUP_SIZE && items != NULL && limit > 0 &&
+      *items > limit) {
+    *items = limit;
   }
-  return result;
 }
+
+STATUS_CHANGED(clGetKernelWorkGroupInfo,
+               (cl_kernel k,
+                device_id d,
+                cl_kernel_work_group_info w,
+                size_t n,
+                void *v,
+                size_t *s),
+               (k, d, w, n, v, s),
+               limit_group(w, v))
 STATUS(clFlush, (cl_command_queue q), (q))
 STATUS(clFinish, (cl_command_queue q), (q))
 RETAIN(clRetainEvent, cl_event)
@@ -412,41 +403,36 @@ cl_int clReleaseEvent(cl_event object) {
   return code != CL_SUCCESS ? code : result;
 }
 
-cl_int clGetEventInfo(
-    cl_event e, cl_event_info w, size_t n, void *v, size_t *s) {
-  cl_int code = next_code("clGetEventInfo", false);
-  if (code != CL_SUCCESS) {
-    return code;
-  }
-  PASS_ON(cl_int,
-          clGetEventInfo,
-          (cl_event, cl_event_info, size_t, void *, size_t *),
-          (e, w, n, v, s));
+static void fail_completed(cl_event event, cl_event_info what, cl_int *status) {
   pthread_mutex_lock(&lock);
-  if (result == CL_SUCCESS && w == CL_EVENT_COMMAND_EXECUTION_STATUS &&
-      v != NULL && *(cl_int *)v == CL_COMPLETE && is_failed(e)) {
-    *(cl_int *)v = fault.code != 0 ? fault.code : CL_OUT_OF_RESOURCES;
+  if (what == CL_EVENT_COMMAND_EXECUTION_STATUS && status != NULL &&
+      *status == CL_COMPLETE && is_failed(event)) {
+    *status = fault.code != 0 ? fault.code : CL_OUT_OF_RESOURCES;
   }
   pthread_mutex_unlock(&lock);
-  return result;
 }
 
-cl_int clWaitForEvents(cl_uint count, const cl_event *events) {
-  cl_int code = next_code("clWaitForEvents", false);
-  if (code != CL_SUCCESS) {
-    return code;
-  }
-  PASS_ON(
-      cl_int, clWaitForEvents, (cl_uint, const cl_event *), (count, events));
+STATUS_CHANGED(clGetEventInfo,
+               (cl_event e, cl_event_info w, size_t n, void *v, size_t *s),
+               (e, w, n, v, s),
+               fail_completed(e, w, v))
+
+static cl_int status_of_all(cl_uint count, const cl_event *events) {
+  cl_int status = CL_SUCCESS;
   pthread_mutex_lock(&lock);
   for (cl_uint i = 0; i < count; ++i) {
     if (is_failed(events[i])) {
-      result = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+      status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     }
   }
   pthread_mutex_unlock(&lock);
-  return result;
+  return status;
 }
+
+STATUS_CHANGED(clWaitForEvents,
+               (cl_uint count, const cl_event *events),
+               (count, events),
+               result = status_of_all(count, events))
 
 ENQUEUE(clEnqueueNDRangeKernel,
         true,
@@ -484,90 +470,57 @@ ENQUEUE(clEnqueueCopyBuffer,
          const cl_event *events,
          cl_event *out_event),
         (queue, a, b, ao, bo, n, count, events, out_event))
-ENQUEUE(clEnqueueReadBuffer,
-        is_blocking == CL_FALSE,
-        (cl_command_queue queue,
-         cl_mem m,
-         cl_bool is_blocking,
-         size_t o,
-         size_t n,
-         void *h,
-         cl_uint count,
-         const cl_event *events,
-         cl_event *out_event),
-        (queue, m, is_blocking, o, n, h, count, events, out_event))
-ENQUEUE(clEnqueueWriteBuffer,
-        is_blocking == CL_FALSE,
-        (cl_command_queue queue,
-         cl_mem m,
-         cl_bool is_blocking,
-         size_t o,
-         size_t n,
-         const void *h,
-         cl_uint count,
-         const cl_event *events,
-         cl_event *out_event),
-        (queue, m, is_blocking, o, n, h, count, events, out_event))
-ENQUEUE(clEnqueueReadBufferRect,
-        is_blocking == CL_FALSE,
-        (cl_command_queue queue,
-         cl_mem m,
-         cl_bool is_blocking,
-         const size_t *bo,
-         const size_t *ho,
-         const size_t *r,
-         size_t brp,
-         size_t bsp,
-         size_t hrp,
-         size_t hsp,
-         void *h,
-         cl_uint count,
-         const cl_event *events,
-         cl_event *out_event),
-        (queue,
-         m,
-         is_blocking,
-         bo,
-         ho,
-         r,
-         brp,
-         bsp,
-         hrp,
-         hsp,
-         h,
-         count,
-         events,
-         out_event))
-ENQUEUE(clEnqueueWriteBufferRect,
-        is_blocking == CL_FALSE,
-        (cl_command_queue queue,
-         cl_mem m,
-         cl_bool is_blocking,
-         const size_t *bo,
-         const size_t *ho,
-         const size_t *r,
-         size_t brp,
-         size_t bsp,
-         size_t hrp,
-         size_t hsp,
-         const void *h,
-         cl_uint count,
-         const cl_event *events,
-         cl_event *out_event),
-        (queue,
-         m,
-         is_blocking,
-         bo,
-         ho,
-         r,
-         brp,
-         bsp,
-         hrp,
-         hsp,
-         h,
-         count,
-         events,
-         out_event))
+/* What reads and what writes differ in the pointer to host memory. */
+#define TRANSFER(name, host_pointer) \
+  ENQUEUE(name,                      \
+          is_blocking == CL_FALSE,   \
+          (cl_command_queue queue,   \
+           cl_mem m,                 \
+           cl_bool is_blocking,      \
+           size_t o,                 \
+           size_t n,                 \
+           host_pointer h,           \
+           cl_uint count,            \
+           const cl_event *events,   \
+           cl_event *out_event),     \
+          (queue, m, is_blocking, o, n, h, count, events, out_event))
+
+#define TRANSFER_RECT(name, host_pointer) \
+  ENQUEUE(name,                           \
+          is_blocking == CL_FALSE,        \
+          (cl_command_queue queue,        \
+           cl_mem m,                      \
+           cl_bool is_blocking,           \
+           const size_t *bo,              \
+           const size_t *ho,              \
+           const size_t *r,               \
+           size_t brp,                    \
+           size_t bsp,                    \
+           size_t hrp,                    \
+           size_t hsp,                    \
+           host_pointer h,                \
+           cl_uint count,                 \
+           const cl_event *events,        \
+           cl_event *out_event),          \
+          (queue,                         \
+           m,                             \
+           is_blocking,                   \
+           bo,                            \
+           ho,                            \
+           r,                             \
+           brp,                           \
+           bsp,                           \
+           hrp,                           \
+           hsp,                           \
+           h,                             \
+           count,                         \
+           events,                        \
+           out_event))
+
+TRANSFER(clEnqueueReadBuffer, void *)
+TRANSFER(clEnqueueWriteBuffer, const void *)
+TRANSFER_RECT(clEnqueueReadBufferRect, void *)
+TRANSFER_RECT(clEnqueueWriteBufferRect, const void *)
 ENQUEUE(clEnqueueMarkerWithWaitList,
         false,
         (cl_command_queue queue,
