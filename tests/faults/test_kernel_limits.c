@@ -129,10 +129,7 @@ RLO_TEST(test_kernel_limits__of_a_sum_in_parts) {
   ck_assert_int_eq(
       rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL),
       RLO_OK);
-  ck_assert_int_eq(
-      clEnqueueReadBuffer(
-          device.queue, others, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL),
-      CL_SUCCESS);
+  test_device_read(device.queue, others, 0, sizeof sum, &sum);
   ck_assert_mem_eq(&sum, &expected, sizeof sum);
   rlo_plan_release(plan);
   clReleaseMemObject(memory);
@@ -177,16 +174,7 @@ RLO_TEST(test_kernel_limits__of_a_segment_sum) {
   ck_assert_int_eq(
       rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL),
       RLO_OK);
-  ck_assert_int_eq(clEnqueueReadBuffer(device.queue,
-                                       operands.dst,
-                                       CL_TRUE,
-                                       0,
-                                       sizeof got,
-                                       got,
-                                       0,
-                                       NULL,
-                                       NULL),
-                   CL_SUCCESS);
+  test_device_read(device.queue, operands.dst, 0, sizeof got, got);
   ck_assert_mem_eq(got, expected, sizeof got);
   rlo_plan_release(plan);
   rlo_segment_sum_release(sum);
