@@ -217,23 +217,30 @@ static cl_int fail_command(cl_command_queue queue, cl_event *out_event) {
   }
 
 /* One that enqueues on `queue`, after `count` events `events`, and has a
- * parameter `out_event`. `may_fail_later`: a command without a result that the
+ * parameter `out_event`. `refusal`: the code with which a driver with our
+ * limits refuses it. `may_fail_later`: a command without a result that the
  * caller waits for. */
-#define ENQUEUE(name, may_fail_later, parameters, arguments)            \
-  cl_int name parameters {                                              \
-    cl_int code = next_code(#name, false);                              \
-    if (code != CL_SUCCESS) {                                           \
-      return code;                                                      \
-    }                                                                   \
-    if ((may_fail_later) && next_command_fails(#name, count, events)) { \
-      code = fail_command(queue, out_event);                            \
-      atomic_fetch_add(&live, code == CL_SUCCESS && out_event != NULL); \
-      return code;                                                      \
-    }                                                                   \
-    PASS_ON(cl_int, name, parameters, arguments);                       \
-    atomic_fetch_add(&live, result == CL_SUCCESS && out_event != NULL); \
-    return result;                                                      \
+#define ENQUEUE_CHECKED(name, refusal, may_fail_later, parameters, arguments) \
+  cl_int name parameters {                                                    \
+    cl_int code = next_code(#name, false);                                    \
+    if (code == CL_SUCCESS) {                                                 \
+      code = (refusal);                                                       \
+    }                                                                         \
+    if (code != CL_SUCCESS) {                                                 \
+      return code;                                                            \
+    }                                                                         \
+    if ((may_fail_later) && next_command_fails(#name, count, events)) {       \
+      code = fail_command(queue, out_event);                                  \
+      atomic_fetch_add(&live, code == CL_SUCCESS && out_event != NULL);       \
+      return code;                                                            \
+    }                                                                         \
+    PASS_ON(cl_int, name, parameters, arguments);                             \
+    atomic_fetch_add(&live, result == CL_SUCCESS && out_event != NULL);       \
+    return result;                                                            \
   }
+
+#define ENQUEUE(name, may_fail_later, parameters, arguments) \
+  ENQUEUE_CHECKED(name, CL_SUCCESS, may_fail_later, parameters, arguments)
 
 /* What is passed on is declared, not called by name. */
 typedef cl_platform_id platform_id;
@@ -434,18 +441,29 @@ STATUS_CHANGED(clWaitForEvents,
                (count, events),
                result = status_of_all(count, events))
 
-ENQUEUE(clEnqueueNDRangeKernel,
-        true,
-        (cl_command_queue queue,
-         cl_kernel k,
-         cl_uint d,
-         const size_t *o,
-         const size_t *g,
-         const size_t *l,
-         cl_uint count,
-         const cl_event *events,
-         cl_event *out_event),
-        (queue, k, d, o, g, l, count, events, out_event))
+/* PoCL runs groups of any size, whatever limit_group said. */
+static cl_int check_group(cl_uint dimensions, const size_t *local) {
+  const size_t limit = atomic_load(&group_limit);
+  size_t items = 1;
+  for (cl_uint d = 0; local != NULL && d < dimensions; ++d) {
+    items *= local[d];
+  }
+  return limit > 0 && items > limit ? CL_INVALID_WORK_GROUP_SIZE : CL_SUCCESS;
+}
+
+ENQUEUE_CHECKED(clEnqueueNDRangeKernel,
+                check_group(d, l),
+                true,
+                (cl_command_queue queue,
+                 cl_kernel k,
+                 cl_uint d,
+                 const size_t *o,
+                 const size_t *g,
+                 const size_t *l,
+                 cl_uint count,
+                 const cl_event *events,
+                 cl_event *out_event),
+                (queue, k, d, o, g, l, count, events, out_event))
 ENQUEUE(clEnqueueFillBuffer,
         true,
         (cl_command_queue queue,
