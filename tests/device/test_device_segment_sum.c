@@ -70,20 +70,20 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   int64_t src_size = rlo_dtype_value_bits(x->rows.dtype) / 8;
   int64_t dst_size = rlo_dtype_value_bits(c->dst_dtype) / 8;
   test_arena src = test_arena_make(
-      src_size * test_random_in(random, 0, 5), sizes.src_bytes, 8, 1);
+      src_size * test_random_in(random, 0, 5), sizes.src_bytes, 8, 0x50);
   fill_numbers(random, x->rows.dtype, src.before + src.begin, sizes.src_bytes);
-  test_arena ids =
-      test_arena_make(8 * test_random_in(random, 0, 2), sizes.ids_bytes, 8, 2);
+  test_arena ids = test_arena_make(
+      8 * test_random_in(random, 0, 2), sizes.ids_bytes, 8, 0x10);
   memcpy(ids.before + ids.begin, x->index_memory, (size_t)sizes.ids_bytes);
   test_arena dst = test_arena_make(
-      dst_size * test_random_in(random, 0, 5), sizes.dst_bytes, 8, 3);
+      dst_size * test_random_in(random, 0, 5), sizes.dst_bytes, 8, 0xd0);
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
   ck_assert_int_eq(info.src_bytes, sizes.src_bytes);
   ck_assert_int_eq(info.index_bytes, sizes.ids_bytes);
   ck_assert_int_eq(info.dst_bytes, sizes.dst_bytes);
   test_arena scratch = test_arena_make(
-      8 * test_random_in(random, 0, 2), info.scratch_bytes, 8, 4);
+      8 * test_random_in(random, 0, 2), info.scratch_bytes, 8, 0x90);
   test_arena_upload(&src, device.context);
   test_arena_upload(&ids, device.context);
   test_arena_upload(&dst, device.context);

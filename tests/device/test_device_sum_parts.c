@@ -52,10 +52,12 @@ static int32_t run(test_random *random,
   /* A promise about the tensors says nothing of scratch memory. */
   rlo_plan *plan = make_plan(device_class, ENOUGH, is_aligned);
   rlo_plan_info info = info_of(plan);
-  test_arena src = test_arena_make(shift * src_size, problem.src_bytes, 8, 1);
-  test_arena dst = test_arena_make(shift * dst_size, problem.dst_bytes, 8, 2);
+  test_arena src =
+      test_arena_make(shift * src_size, problem.src_bytes, 8, 0x50);
+  test_arena dst =
+      test_arena_make(shift * dst_size, problem.dst_bytes, 8, 0xd0);
   test_arena scratch = test_arena_make(
-      8 * test_random_in(random, 0, 2), info.scratch_bytes, 8, 3);
+      8 * test_random_in(random, 0, 2), info.scratch_bytes, 8, 0x90);
   test_sum_fill(random, a->src_type, problem.src_bytes, src.before + src.begin);
   test_sum_fill(random, a->dst_type, problem.dst_bytes, dst.before + dst.begin);
   test_arena_upload(&src, device.context);
