@@ -106,15 +106,19 @@ static rlo_status bits_overflow(void) {
   return rlo__fail_overflow("a position of the footprint, in bits,");
 }
 
-/* Begins with the bits [first, end), `first` rounded down to a granule. */
-static void begin_sketch(
+/* Begins with the bits [first, end), `first` rounded down to a granule: of
+ * units of 3 bits 24, so that even the rounding can leave 64 bits. */
+static bool begin_sketch(
     int64_t unit_bits, int64_t first, int64_t end, bool is_exact, sketch *s) {
   memset(s, 0, sizeof *s);
   s->granule = unit_bits / rlo__gcd(unit_bits, 8) * 8;
   int64_t head = rlo__floor_mod(first, s->granule);
-  s->base = first - head;
+  if (!rlo__sub(first, head, &s->base)) {
+    return false;
+  }
   s->run = s->span = end - s->base;
   s->is_exact = is_exact && head == 0;
+  return true;
 }
 
 static void fold_into_run(sketch *s) {
@@ -213,10 +217,10 @@ static rlo_status draw_lattice(const values *v,
   int64_t first;
   int64_t end;
   if (!rlo__mul(v->base, unit_bits, &first) ||
-      !rlo__mul_add(unit_bits, v->base, unit_bits, &end)) {
+      !rlo__mul_add(unit_bits, v->base, unit_bits, &end) ||
+      !begin_sketch(unit_bits, first, end, is_exact, &s)) {
     return bits_overflow();
   }
-  begin_sketch(unit_bits, first, end, is_exact, &s);
   for (int32_t n = v->num_strides - 1; n >= 0; --n) {
     int64_t stride;
     if (!rlo__mul(v->strides[n].stride, unit_bits, &stride) ||

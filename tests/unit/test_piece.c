@@ -140,6 +140,18 @@ RLO_TEST(test_piece__refusals) {
   ck_assert_int_eq(out->num_axes, 7);
 }
 
+/* The footprint begins with a whole number of bytes and units, here 24 bits. */
+RLO_TEST(test_piece__a_footprint_rounded_beyond_64_bits) {
+  make_bytes(2, 1, 2);
+  piece.unit_bits = 3;
+  piece.src.base = INT64_MIN / 3;
+  rlo__lattice lattice;
+  expect_refusal(rlo__problem_footprint(&piece, RLO__SIDE_SOURCE, &lattice),
+                 RLO_OVERFLOW,
+                 "a position of the footprint, in bits, does not fit in 64 "
+                 "bits");
+}
+
 RLO_TEST(test_piece__sums_keep_their_order) {
   test_plan_sum("f32[4,5,6]", 1, &piece);
   int32_t summed = 0;
