@@ -14,14 +14,21 @@
 #define PROOF_ASSUME(condition)    __CPROVER_assume(condition)
 #define PROOF(condition, sentence) __CPROVER_assert((condition), sentence)
 
-bool any_bool(void);
-int8_t any_i8(void);
-uint8_t any_u8(void);
-int16_t any_i16(void);
-uint16_t any_u16(void);
-uint32_t any_u32(void);
-int64_t any_i64(void);
-size_t any_size(void);
+/* CBMC gives these any value by their prefix, without a body. */
+#define PROOF_ANY(name, type)           \
+  type nondet_##name(void);             \
+  static inline type any_##name(void) { \
+    return nondet_##name();             \
+  }
+
+PROOF_ANY(bool, bool)
+PROOF_ANY(i8, int8_t)
+PROOF_ANY(u8, uint8_t)
+PROOF_ANY(i16, int16_t)
+PROOF_ANY(u16, uint16_t)
+PROOF_ANY(u32, uint32_t)
+PROOF_ANY(i64, int64_t)
+PROOF_ANY(size, size_t)
 
 /* An integer from `least` to `most`, which fit 8 bits with a sign. */
 static inline int64_t any_of(int8_t least, int8_t most) {
