@@ -55,16 +55,16 @@ static rlo_status set_type(const rlo_shape *shape,
   return RLO_OK;
 }
 
-/* Where the first element lies from view->data. */
+/* Where the first element lies from view->data; its shape has been measured. */
 static rlo_status find_offset(const rlo_dlpack_view *view,
                               int64_t offset_elems,
                               int64_t *out_bytes) {
   int64_t bits =
       rlo__layout_element_bits(&view->shape.layout, view->shape.dtype);
-  int64_t offset_bits;
+  /* It fits: the shape has as many bits. */
+  int64_t offset_bits = offset_elems * bits;
   int64_t offset_bytes;
-  if (!rlo__mul(offset_elems, bits, &offset_bits) ||
-      !rlo__add(view->offset_bytes, offset_bits / 8, &offset_bytes)) {
+  if (!rlo__add(view->offset_bytes, offset_bits / 8, &offset_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "element %" PRId64 " at byte %" PRId64
                     " does not fit 64 bits",

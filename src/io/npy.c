@@ -63,10 +63,11 @@ static bool is_host_little_endian(void) {
   return first == 1;
 }
 
-/* The number of bytes at the end of a type, -1 if it is none. */
+/* The number of bytes at the end of a type, of at least one character; -1 if it
+ * is none. */
 static int64_t type_bytes(const char *digits, size_t count) {
   int64_t bytes = 0;
-  if (count == 0 || count > 9) {
+  if (count > 9) {
     return -1;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -85,14 +86,10 @@ rlo_status rlo__npy_type_parse(const char *text,
   enum { MAX_SHOWN = 24 };
 
   int shown = length < MAX_SHOWN ? (int)length : MAX_SHOWN;
-  char order = '\0';
-  char kind = '\0';
-  if (length > 1) {
-    order = text[0];
-    kind = text[1];
-  }
+  char order = length > 1 ? text[0] : ' ';
+  char kind = length > 1 ? text[1] : ' ';
   bool is_order = order == '<' || order == '>' || order == '=' || order == '|';
-  if (is_order && kind != '\0' && strchr("OSUVMmat", kind) != NULL) {
+  if (is_order && strchr("OSUVMmat", kind) != NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the type '%.*s' (objects, text, times, records) is not "
                     "supported",
@@ -100,7 +97,7 @@ rlo_status rlo__npy_type_parse(const char *text,
                     text);
   }
   int64_t bytes = length > 2 ? type_bytes(text + 2, length - 2) : -1;
-  if (!is_order || kind == '\0' || strchr("biufc", kind) == NULL || bytes < 0) {
+  if (!is_order || strchr("biufc", kind) == NULL || bytes < 0) {
     return RLO_FAIL(RLO_PARSE,
                     "expected a byte order and a type like '<f4', found '%.*s'",
                     shown,
@@ -124,8 +121,8 @@ rlo_status rlo__npy_type_parse(const char *text,
 }
 
 rlo_dtype rlo__npy_unknown_type(const char *text, size_t length) {
-  bool is_unknown = length == 3 && strchr("<|=", text[0]) != NULL &&
-                    text[0] != '\0' && text[1] == 'V';
+  bool is_unknown =
+      length == 3 && strchr("<|=", text[0]) != NULL && text[1] == 'V';
   return is_unknown ? rlo__npy_dtype_of('u',
                                         text[2] == '1'   ? 1
                                         : text[2] == '2' ? 2
@@ -171,9 +168,6 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
   };
 
   RLO_TRY(rlo_shape_validate(shape));
-  RLO_REQUIRE(shape, out_bytes);
-  RLO_REQUIRE_LIST(buffer, capacity);
-
   const rlo_layout *layout = &shape->layout;
   bool is_row_major = rlo_layout_is_row_major(layout, shape->rank);
   if (!is_row_major && !rlo_layout_is_column_major(layout, shape->rank)) {

@@ -24,8 +24,7 @@ char rlo__npy_kind_of(rlo_dtype dtype);
 
 /**
  * Reads a type as NumPy spells it, a byte order, a letter and a number of
- * bytes:
- * "<f4". `text` need not be terminated.
+ * bytes: "<f4". `text` need not be terminated; it has no NUL.
  * @return RLO_OK; RLO_PARSE for another spelling; RLO_UNSUPPORTED for a type
  * that the library does not have.
  */
@@ -35,7 +34,7 @@ RLO_NODISCARD rlo_status rlo__npy_type_parse(const char *text,
                                              bool *out_is_byte_swapped);
 
 /** The unsigned integer as wide as elements whose type NumPy does not know:
- *  "<V2", "|V1". RLO_DTYPE_INVALID for another spelling. */
+ *  "<V2", "|V1". RLO_DTYPE_INVALID for another spelling. `text` has no NUL. */
 rlo_dtype rlo__npy_unknown_type(const char *text, size_t length);
 
 #endif

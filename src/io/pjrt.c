@@ -27,11 +27,12 @@ static rlo_status check_struct_size(const char *name,
   return RLO_OK;
 }
 
+/* `rank` is that of a shape, so it has no sign. */
 static rlo_status check_count(const char *name,
                               const int64_t *values,
                               size_t count,
                               int32_t rank) {
-  if (rank < 0 || count != (size_t)rank) {
+  if (count != (size_t)rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%zu %s do not go with rank %d",
                     count,

@@ -446,7 +446,7 @@ static rlo_status check_layout(const rlo_layout *layout, int32_t rank) {
     RLO_TRY(rlo_layout_add_split(
         &copy, split->dimension, split->indices, split->num_indices));
   }
-  if (layout->fill < RLO_FILL_INVALID || layout->fill > RLO_FILL_BITS) {
+  if ((unsigned)layout->fill > RLO_FILL_BITS) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "%d is not a fill", (int)layout->fill);
   }

@@ -291,11 +291,6 @@ static rlo_status scan_known(scanner *s,
 static rlo_status check(const uint8_t *bytes,
                         size_t size_bytes,
                         const ProtobufCMessageDescriptor *kind) {
-  if (bytes == NULL && size_bytes > 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the %zu bytes of the message are NULL",
-                    size_bytes);
-  }
   if (size_bytes > RLO_PROTO_MAX_BYTES) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "a message of %zu bytes is beyond the limit of %d",
@@ -309,7 +304,7 @@ static rlo_status check(const uint8_t *bytes,
 static void *alloc_for_protobuf(void *allocator_data, size_t size_bytes) {
   bool *has_failed = allocator_data;
   void *memory = rlo__alloc(size_bytes);
-  if (memory == NULL && has_failed != NULL) {
+  if (memory == NULL) {
     *has_failed = true;
   }
   return memory;
@@ -320,6 +315,7 @@ static void free_for_protobuf(void *allocator_data, void *memory) {
   rlo__free(memory);
 }
 
+/* `has_failed` may be NULL for what only frees. */
 static ProtobufCAllocator make_allocator(bool *has_failed) {
   return (ProtobufCAllocator){.alloc = alloc_for_protobuf,
                               .free = free_for_protobuf,

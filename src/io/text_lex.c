@@ -205,7 +205,7 @@ void rlo__lexer_extend_name(rlo__lexer *lexer) {
 bool rlo__lexer_is_at(const rlo__lexer *lexer, const char *spelling) {
   const rlo__token *token = &lexer->token;
   size_t length = strlen(spelling);
-  return token->length == length && length > 0 &&
+  return token->length == length &&
          memcmp(lexer->text + token->position, spelling, length) == 0;
 }
 

@@ -111,6 +111,19 @@ RLO_TEST(test_dlpack__import_reads_the_versioned_struct) {
   ck_assert_int_eq(deleted_count, 1);
 }
 
+RLO_TEST(test_dlpack__import_goes_without_a_versioned_deleter) {
+  int64_t dims[] = {2, 3};
+  struct DLManagedTensorVersioned managed = {
+      .version = {1, 0},
+      .dl_tensor = test_dlpack_tensor(f32_type, dims, NULL, 2)};
+  int64_t live_count = rlo__alloc_live_count();
+  rlo_dlpack_import *import = NULL;
+  ck_assert_int_eq(
+      rlo_dlpack_import_create_versioned(&managed, UNKNOWN, &import), RLO_OK);
+  rlo_dlpack_import_release(import);
+  ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+}
+
 /* ----------------------------------------------------------------- exports */
 
 static rlo_dlpack_view view_of(const char *text) {
@@ -168,6 +181,46 @@ RLO_TEST(test_dlpack__export_moves_the_data_before_an_offset_below_0) {
   view.device = RLO_DLPACK_OPENCL;
   ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed),
                    RLO_OUT_OF_RANGE);
+  ck_assert_ptr_null(managed);
+}
+
+static const struct {
+  const char *shape;
+  int64_t offset_bytes;
+  rlo_status status;
+} far_offsets[] = {
+    {"u8[4]{:strides(1)offset(1)}", INT64_MAX - 1, RLO_OK},
+    {"u8[4]{:strides(1)offset(2)}", INT64_MAX - 1, RLO_OVERFLOW},
+};
+
+RLO_TABLE_TEST(test_dlpack__export_refuses_offsets_that_do_not_fit,
+               far_offsets) {
+  rlo_dlpack_view view = view_of(far_offsets[_i].shape);
+  view.offset_bytes = far_offsets[_i].offset_bytes;
+  DLManagedTensor *managed = NULL;
+  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed),
+                   far_offsets[_i].status);
+  if (far_offsets[_i].status == RLO_OK) {
+    ck_assert_uint_eq(
+        managed->dl_tensor.byte_offset,
+        (uint64_t)view.offset_bytes + (uint64_t)view.shape.layout.offset_elems);
+    managed->deleter(managed);
+  } else {
+    ck_assert_ptr_null(managed);
+  }
+}
+
+RLO_TEST(test_dlpack__export_needs_data_for_elements_only) {
+  rlo_dlpack_view view = view_of("f32[2,0]");
+  view.data = NULL;
+  DLManagedTensor *managed = NULL;
+  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed), RLO_OK);
+  ck_assert_ptr_null(managed->dl_tensor.data);
+  managed->deleter(managed);
+  managed = NULL;
+  view.shape = test_shape_of("f32[2,1]");
+  ck_assert_int_eq(rlo_dlpack_export(&view, NULL, NULL, &managed),
+                   RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(managed);
 }
 

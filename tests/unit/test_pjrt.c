@@ -122,6 +122,7 @@ enum {
   ORDER_NULL,
   ORDER_TWICE,
   ORDER_WRAPS,
+  ORDER_NEGATIVE,
   TILE_ZERO,
   TILE_NEGATIVE,
   TILE_EMPTY,
@@ -129,6 +130,7 @@ enum {
   TILE_ENDS_IN_STAR,
   TILES_MANY,
   TILES_NULL,
+  TILE_SIZES_NULL,
   STRIDES_NULL,
   STRIDES_COUNT,
   STRIDES_ODD,
@@ -148,6 +150,7 @@ static const rlo_status fault_statuses[NUM_FAULTS] = {
     [ORDER_NULL] = RLO_INVALID_ARGUMENT,
     [ORDER_TWICE] = RLO_INVALID_ARGUMENT,
     [ORDER_WRAPS] = RLO_INVALID_ARGUMENT,
+    [ORDER_NEGATIVE] = RLO_INVALID_ARGUMENT,
     [TILE_ZERO] = RLO_INVALID_ARGUMENT,
     [TILE_NEGATIVE] = RLO_INVALID_ARGUMENT,
     [TILE_EMPTY] = RLO_INVALID_ARGUMENT,
@@ -155,6 +158,7 @@ static const rlo_status fault_statuses[NUM_FAULTS] = {
     [TILE_ENDS_IN_STAR] = RLO_INVALID_ARGUMENT,
     [TILES_MANY] = RLO_UNSUPPORTED,
     [TILES_NULL] = RLO_INVALID_ARGUMENT,
+    [TILE_SIZES_NULL] = RLO_INVALID_ARGUMENT,
     [STRIDES_NULL] = RLO_INVALID_ARGUMENT,
     [STRIDES_COUNT] = RLO_INVALID_ARGUMENT,
     [STRIDES_ODD] = RLO_UNSUPPORTED,
@@ -213,6 +217,10 @@ RLO_LOOP_TEST(test_pjrt__refuses, 0, NUM_FAULTS) {
     case ORDER_WRAPS:
       order[0] = (INT64_C(1) << 32) + 1;
       break;
+    case ORDER_NEGATIVE:
+      /* As an unsigned index, 1. */
+      order[0] = INT64_MIN + 1;
+      break;
     case TILE_ZERO:
       tile_dims[0] = 0;
       break;
@@ -233,6 +241,9 @@ RLO_LOOP_TEST(test_pjrt__refuses, 0, NUM_FAULTS) {
       break;
     case TILES_NULL:
       layout.form.tiled.tile_dims = NULL;
+      break;
+    case TILE_SIZES_NULL:
+      layout.form.tiled.tile_dim_sizes = NULL;
       break;
     case STRIDES_NULL:
       strides.form.strides.byte_strides = NULL;

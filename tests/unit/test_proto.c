@@ -193,7 +193,7 @@ RLO_TEST(test_proto__reads_and_writes_layouts) {
 }
 
 /* Layouts that no validation has seen. */
-RLO_LOOP_TEST(test_proto__does_not_write_broken_layouts, 0, 9) {
+RLO_LOOP_TEST(test_proto__does_not_write_broken_layouts, 0, 11) {
   rlo_layout layout = rlo_layout_row_major(2);
   int32_t rank = 2;
   rlo_status expected = RLO_INVALID_ARGUMENT;
@@ -222,6 +222,12 @@ RLO_LOOP_TEST(test_proto__does_not_write_broken_layouts, 0, 9) {
       layout.fill = (rlo_fill)7;
       break;
     case 7:
+      layout.fill = (rlo_fill)-1;
+      break;
+    case 8:
+      layout.num_split_configs = RLO_MAX_RANK + 1;
+      break;
+    case 9:
       rank = -1;
       break;
     default:
@@ -289,6 +295,38 @@ RLO_TEST(test_proto__keeps_what_it_does_not_know) {
       RLO_INVALID_ARGUMENT);
   rlo_proto_origin_release(origin);
   rlo_proto_origin_release(NULL);
+}
+
+/* What was added after the message was read has no origin. */
+RLO_TEST(test_proto__keeps_the_fields_of_tiles_and_splits_that_were_read) {
+  static const char bytes[] =
+      "\x0a\x02\x01\x00\x32\x07\x0a\x02\x02\x02" FIELD_100(
+          "\x33") "\x8a\x01\x06\x12\x01\x03" FIELD_100("\x34");
+  static const char expected[] =
+      "\x0a\x02\x01\x00\x32\x07\x0a\x02\x02\x02" FIELD_100(
+          "\x33") "\x32\x04\x0a\x02\x02\x01\x8a\x01\x06\x12\x01\x03"
+      FIELD_100("\x34") "\x8a\x01\x05\x08\x01\x12\x01\x04";
+  const int64_t tile_dims[] = {2, 1};
+  const int64_t cut_point = 4;
+  rlo_layout layout;
+  int32_t rank = 0;
+  rlo_proto_origin *origin = NULL;
+  ck_assert_int_eq(
+      rlo_proto_parse_layout(bytes, sizeof bytes - 1, &layout, &rank, &origin),
+      RLO_OK);
+  ck_assert_int_eq(rlo_layout_add_tile(&layout, tile_dims, 2), RLO_OK);
+  ck_assert_int_eq(rlo_layout_add_split(&layout, 1, &cut_point, 1), RLO_OK);
+  rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
+  options.origin = origin;
+  char written[128];
+  size_t count = 0;
+  ck_assert_int_eq(
+      rlo_proto_format_layout(
+          &layout, rank, &options, written, sizeof written, &count),
+      RLO_OK);
+  ck_assert_uint_eq(count, sizeof expected - 1);
+  ck_assert_mem_eq(written, expected, count);
+  rlo_proto_origin_release(origin);
 }
 
 RLO_TEST(test_proto__round_trips_arrays) {

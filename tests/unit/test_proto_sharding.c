@@ -192,6 +192,12 @@ static const struct {
            "\x22\x02\x00\x01"),
      RLO_UNSUPPORTED,
      "beyond the limits"},
+    /* 33 dimensions, none of which is a subgroup. */
+    {BYTES("\x08\x03\x1a\x21\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01"
+           "\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01"
+           "\x01\x01\x01\x01\x01\x01\x22\x01\x00"),
+     RLO_UNSUPPORTED,
+     "33 tile_assignment_dimensions, of which 0 are last_tile_dims"},
 };
 
 RLO_TABLE_TEST(test_proto_sharding__refuses, refused) {

@@ -2,6 +2,7 @@
 
 /* Trees and programs as messages. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,101 @@ RLO_TEST(test_proto__reads_and_writes_programs) {
   ck_assert_mem_eq(written, bytes, count);
   rlo_program_shape_release(program);
   rlo_proto_origin_release(origin);
+}
+
+/* An element and a parameter that are written and were not read have no origin.
+ */
+RLO_TEST(test_proto__keeps_the_fields_of_elements_that_were_read) {
+  static const char bytes[] = "\x10\x0d\x22\x05\x10\x11" FIELD_100("\x31");
+  static const char expected[] =
+      "\x10\x0d\x22\x05\x10\x11" FIELD_100("\x31") "\x22\x02\x10\x11";
+  rlo_shape_tree *tree = NULL;
+  rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
+  rlo_proto_origin *origin = NULL;
+  ck_assert_int_eq(
+      rlo_proto_parse_tree(bytes, sizeof bytes - 1, &tree, &origin), RLO_OK);
+  rlo_shape_tree_release(tree);
+  tree = tree_of("(token[], token[])");
+  options.origin = origin;
+  char written[64];
+  size_t count = 0;
+  ck_assert_int_eq(
+      rlo_proto_format_tree(tree, &options, written, sizeof written, &count),
+      RLO_OK);
+  ck_assert_uint_eq(count, sizeof expected - 1);
+  ck_assert_mem_eq(written, expected, count);
+  rlo_shape_tree_release(tree);
+  rlo_proto_origin_release(origin);
+}
+
+RLO_TEST(test_proto__keeps_the_fields_of_parameters_that_were_read) {
+  static const char bytes[] =
+      "\x0a\x05\x10\x11" FIELD_100("\x32") "\x12\x02\x10\x11\x1a\x01x";
+  static const char expected[] = "\x0a\x05\x10\x11" FIELD_100(
+      "\x32") "\x0a\x02\x10\x11\x12\x02\x10\x11\x1a\x01x\x1a\x01y";
+  static const char text[] = "(x: token[], y: token[]) -> token[]";
+  rlo_program_shape *program = NULL;
+  rlo_proto_options options = RLO_PROTO_OPTIONS_INIT;
+  rlo_proto_origin *origin = NULL;
+  ck_assert_int_eq(
+      rlo_proto_parse_program(bytes, sizeof bytes - 1, &program, &origin),
+      RLO_OK);
+  rlo_program_shape_release(program);
+  ck_assert_int_eq(rlo_program_shape_parse(text, sizeof text - 1, &program),
+                   RLO_OK);
+  options.origin = origin;
+  char written[64];
+  size_t count = 0;
+  ck_assert_int_eq(rlo_proto_format_program(
+                       program, &options, written, sizeof written, &count),
+                   RLO_OK);
+  ck_assert_uint_eq(count, sizeof expected - 1);
+  ck_assert_mem_eq(written, expected, count);
+  rlo_program_shape_release(program);
+  rlo_proto_origin_release(origin);
+}
+
+/* A program whose message takes several chunks of memory, arrays of all ranks,
+ * so that each kind of allocation is the first of a chunk somewhere. */
+static rlo_program_shape *large_program(void) {
+  enum { NUM_PARAMETERS = 600, ROOM = NUM_PARAMETERS * 96 };
+
+  char *text = malloc(ROOM);
+  ck_assert_ptr_nonnull(text);
+  size_t length = 0;
+  for (int i = 0; i < NUM_PARAMETERS; ++i) {
+    length += (size_t)snprintf(
+        text + length, ROOM - length, "%sp%d: f32[", i > 0 ? ", " : "(", i);
+    for (int k = 0; k < i * 7 % 33; ++k) {
+      length +=
+          (size_t)snprintf(text + length, ROOM - length, k > 0 ? ",1" : "1");
+    }
+    text[length++] = ']';
+  }
+  length += (size_t)snprintf(text + length, ROOM - length, ") -> token[]");
+  rlo_program_shape *program = NULL;
+  ck_assert_int_eq(rlo_program_shape_parse(text, length, &program), RLO_OK);
+  free(text);
+  return program;
+}
+
+RLO_TEST(test_proto__tells_that_memory_ends_while_it_writes) {
+  static char bytes[1 << 18];
+  rlo_program_shape *program = large_program();
+  int64_t live_count = rlo__alloc_live_count();
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  int64_t num_allocations = 0;
+  for (; status != RLO_OK; ++num_allocations) {
+    size_t count = 0;
+    rlo__alloc_set_fault(num_allocations + 1, false);
+    status =
+        rlo_proto_format_program(program, NULL, bytes, sizeof bytes, &count);
+    rlo__alloc_set_fault(0, false);
+    ck_assert(status == RLO_OK || status == RLO_OUT_OF_MEMORY);
+    ck_assert_int_eq(rlo__alloc_live_count(), live_count);
+  }
+  ck_assert_int_gt(num_allocations, 4);
+  rlo_program_shape_release(program);
 }
 
 static const struct {

@@ -117,6 +117,15 @@ static const struct {
     {"{devices=[0]<=[1]}", RLO_PARSE, "expected a number of tiles >= 1"},
     {"{devices=[2]}", RLO_PARSE, "expected a device or '<='"},
     {"{devices=[2]0}", RLO_PARSE, "1 devices for a grid of more cells"},
+    /* 2 * 2^63 cells. */
+    {"{devices=[2,9223372036854775807,2]0}",
+     RLO_PARSE,
+     "1 devices for a grid of more cells"},
+    {"{devices=[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+     "1,"
+     "1]0}",
+     RLO_UNSUPPORTED,
+     "33"},
     {"{devices=[2]0,1,2}", RLO_PARSE, "3 devices for a grid of fewer cells"},
     {"{devices=[2]0,0}", RLO_INVALID_ARGUMENT, "the same device 0"},
     {"{devices=[2]1,2}", RLO_INVALID_ARGUMENT, "names device 2"},
@@ -142,6 +151,19 @@ static const struct {
     {"{devices=[4611686018427387904,4]<=[4]}",
      RLO_UNSUPPORTED,
      "more than 1048576 cells"},
+    {"{devices=[2]<=["
+     "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+     "2]}",
+     RLO_UNSUPPORTED,
+     "position 87: more than 36 dimensions"},
+    {"{devices=[2]<=[2] "
+     "last_tile_dims={manual,manual,manual,manual,manual}}",
+     RLO_UNSUPPORTED,
+     "position 62: more than 4 subgroups"},
+    {"{boxes=[0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,"
+     "0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1,0:1]}",
+     RLO_UNSUPPORTED,
+     "position 135: a rank above the limit of 32"},
     {"{boxes=}", RLO_PARSE, "expected '['"},
     {"{boxes=[0:2,3]}", RLO_PARSE, "expected ':'"},
     {"{boxes=[2:1]}", RLO_INVALID_ARGUMENT, "box 0 is 2:1 in dimension 0"},

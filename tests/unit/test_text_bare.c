@@ -113,6 +113,11 @@ static const struct {
      "0)}",
      RLO_UNSUPPORTED,
      "position 74: strides for a rank above the limit of 32"},
+    {"{0:SC(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)"
+     "(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)"
+     "(0:1)(0:1)(0:1)(0:1)(0:1)(0:1)}",
+     RLO_UNSUPPORTED,
+     "position 165: more than 32 splits in one layout"},
     {"{0:pad(3,5)}",
      RLO_PARSE,
      "position 9: expected 1 entries of pad, one for each dimension, found "

@@ -27,6 +27,10 @@ static const struct {
     {"invalid[2]",
      RLO_PARSE,
      "position 0: expected an element type, found 'invalid'"},
+    {"f3200000000000000000000000000000[2]",
+     RLO_PARSE,
+     "position 0: expected an element type, found "
+     "'f3200000000000000000000000000000'"},
     {"32[2]", RLO_PARSE, "position 0: expected an element type, found '32'"},
     {"f32", RLO_PARSE, "position 3: expected '[', found the end of the text"},
     {"f32{0}", RLO_PARSE, "position 3: expected '[', found '{'"},
