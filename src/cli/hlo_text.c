@@ -26,8 +26,10 @@ typedef struct reader {
   char *line;
   size_t length, capacity;
   int64_t number;
-  /* Brackets that the whole line opens, less those that it closes. */
+  /* Brackets that the whole line opens, less those that it closes, and the last
+   * character that is no blank. */
   int64_t depth;
+  char last;
   int64_t bad_lines;
 
   const rlo__hlo_visitor *visitor;
@@ -106,12 +108,16 @@ static int keep(reader *r, char c) {
 static int read_line(reader *r, bool *out_has_line) {
   nesting n = {.in = IN_TEXT};
   r->length = 0;
+  r->last = '\0';
   ++r->number;
   int c = getc_unlocked(r->file);
   *out_has_line = c != EOF;
   r->number -= c == EOF;
   for (; c != EOF && c != '\n'; c = getc_unlocked(r->file)) {
     pass(&n, (char)c);
+    if (c != ' ' && c != '\t' && c != '\r') {
+      r->last = (char)c;
+    }
     if (r->length < RLO_TEXT_MAX_TREE_BYTES && c != '\0') {
       int code = keep(r, (char)c);
       if (code != RLO__EXIT_OK) {
@@ -329,7 +335,7 @@ static int add_instruction(reader *r, char *at) {
     return RLO__EXIT_OK;
   }
   r->open_brackets = r->depth > 0 ? r->depth : 0;
-  r->has_comma = r->line[r->length - 1] == ',';
+  r->has_comma = r->last == ',';
   r->open_line = r->number;
   char what[256];
   snprintf(what, sizeof(what), "%s", name);
@@ -380,7 +386,7 @@ static void continue_instruction(reader *r, char *at, bool *out_goes_on) {
     return;
   }
   r->open_brackets += r->depth;
-  r->has_comma = r->line[r->length - 1] == ',';
+  r->has_comma = r->last == ',';
 }
 
 /* --------------------------------------------------------------------- file */
@@ -422,7 +428,7 @@ static int take_line(reader *r) {
   if (r->is_in_computation) {
     return add_instruction(r, at);
   }
-  if (r->line[r->length - 1] == '{') {
+  if (r->last == '{') {
     return begin_computation(r, at);
   }
   if (!is_of_table(at)) {

@@ -143,6 +143,24 @@ without size    1
                               check=True)
         self.assertEqual(json.loads(done.stdout)["modules"][0]["arrays"], 2)
 
+    def test_names_and_blanks(self):
+        """Tabs, names with '$' and names that begin as words do."""
+        told = self.hlo(
+            "HloModule m, entry_computation_layouts={none}\n"
+            "ENTRY.1{ \t\r\n"
+            "\tx$1\t=\tf32[3]{0}\tparameter(0)\n"
+            "  ROOT.2 = (f32[2], /*a*b(*/ s32[3]) custom-call(), \t\r\n"
+            "    metadata={op_name=\"n\"}\n"
+            "} , execution_thread=\"main\"\n"
+            "ENTRY %c {\n  ROOT y = f32[3]{0:T(4)} copy(z)\n}\n")
+        self.assertEqual(told["bad_lines"], 0)
+        module, = told["modules"]
+        self.assertEqual((module["parameters"], module["computations"],
+                          module["instructions"], module["arrays"]),
+                         (None, 2, 3, 4))
+        self.assertEqual([(w["instruction"], w["computation"], w["line"])
+                          for w in module["wasteful"]], [("y", "c", 8)])
+
     def test_many_kinds(self):
         """More shapes than the first table of them has room for, in more
         computations than one."""
@@ -163,6 +181,14 @@ without size    1
         module, = self.hlo(
             "HloModule long\nmain {\n  c = f32[200000,2]{1,0} constant({ %s })"
             "\n  ROOT d = f32[3]{0:T(4)} copy(c)\n}\n" % values)["modules"]
+        self.assertEqual((module["instructions"], module["arrays"]), (2, 2))
+
+    def test_a_line_beyond_the_limit(self):
+        """What is beyond 64 MiB is not kept, but its brackets count."""
+        module, = self.hlo(
+            "HloModule long\nmain {\n  c = s8[9] constant({" +
+            "0, " * (23 << 20) + "0})\n  ROOT d = f32[3] copy(c)\n}\n"
+        )["modules"]
         self.assertEqual((module["instructions"], module["arrays"]), (2, 2))
 
     def fails_on(self, text, *reports):
@@ -190,6 +216,15 @@ without size    1
                       "  z = f32[2] copy(x)\n",
                       "dump.txt:3: this instruction does not end",
                       "dump.txt:4: the file ends before its last computation")
+        self.fails_on("HloModule m\nmain {\n  x = f32[2] copy((y)\n",
+                      "dump.txt:3: this instruction does not end",
+                      "dump.txt:3: the file ends before its last computation")
+        self.fails_on("HloModule m\nmain {\n  x = f32[2] copy(y),\n",
+                      "dump.txt:3: this instruction does not end",
+                      "dump.txt:3: the file ends before its last computation")
+        self.fails_on("HloModule m\n= {\n}x\n}\n",
+                      "dump.txt:2: expected the name of a computation",
+                      "dump.txt:3: expected NAME = SHAPE OPCODE(...) or '}'")
         self.fails_on("HloModule m, entry_computation_layout={f32[2]}\n",
                       "dump.txt:1: expected entry_computation_layout={(SHAPE")
         self.fails_on("HloModule m, entry_computation_layout={(f33[2])->f32[]}",
