@@ -99,6 +99,24 @@ class Cache(CliCase):
         self.assertEqual((told["path"], told["is_usable"]), (None, False))
         self.assertIn("HOME", told["reason"])
 
+    def test_what_is_no_character_is_replaced(self):
+        """Too long, a half of a pair, beyond the last one, cut off."""
+        for name, shown in ((b"\xe0\xa0\x80", "\u0800"),
+                            (b"\xe0\x9f\xbf", 3 * "\ufffd"),
+                            (b"\xed\x9f\xbf", "\ud7ff"),
+                            (b"\xed\xa0\x80", 3 * "\ufffd"),
+                            (b"\xed\xbf\xbf", 3 * "\ufffd"),
+                            (b"\xee\x80\x80", "\ue000"),
+                            (b"\xf0\x90\x80\x80", "\U00010000"),
+                            (b"\xf0\x8f\xbf\xbf", 4 * "\ufffd"),
+                            (b"\xf4\x8f\xbf\xbf", "\U0010ffff"),
+                            (b"\xf4\x90\x80\x80", 4 * "\ufffd"),
+                            (b"\xc1\xbf", 2 * "\ufffd"),
+                            (b"\xc3", "\ufffd")):
+            told = json.loads(self.ok("cache", "show", "--json", env={
+                "XDG_CACHE_HOME": os.fsdecode(b"/" + name)}))
+            self.assertEqual(told["path"], "/%s/relayout" % shown)
+
     def test_the_home_is_the_place(self):
         told = json.loads(self.ok("cache", "show", "--json", env={
             "XDG_CACHE_HOME": "/some/where"}))
@@ -152,6 +170,10 @@ class Usage(CliCase):
         self.fails(2, "' 5000'", *limit, "--bytes", " 5000")
         self.fails(2, "'+5000'", *limit, "--bytes", "+5000")
         self.fails(2, "0 is not within 1 ..", *limit, "--rounds", "0")
+        convert = ["convert", "a.npy", "b.npy", "--memory"]
+        for size in "8796093022208TiB", "-8388609TiB", "-1GB", "0":
+            self.fails(2, size + " is not within 1", *convert, size)
+        self.fails(2, "'1 KiB'", *convert, "1 KiB")
         self.fails(2, "0 is not within 1 ..", "demo", "--rounds", "0")
         index = ["index", "f32[2,3]"]
         self.fails(2, "between commas", *index, "1;2")
