@@ -220,6 +220,20 @@ RLO_TEST(test_wisdom__goes_out_and_comes_in) {
   rlo__free(text);
 }
 
+/* Names of devices may hold any bytes; fields of the text may not. */
+RLO_TEST(test_wisdom__names_have_no_control_characters) {
+  rlo__wisdom named;
+  rlo__wisdom_init(
+      "a\tb\x7f"
+      "c\x1f~",
+      "\n1 \x80",
+      TABLE,
+      &named);
+  ck_assert_str_eq(named.device, "a b c ~");
+  ck_assert_str_eq(named.driver, " 1 \x80");
+  rlo__wisdom_deinit(&named);
+}
+
 /* A machine that stood still meanwhile may have measured anything. */
 RLO_TEST(test_wisdom__any_fraction_can_be_read_again) {
   static const struct {
@@ -306,6 +320,11 @@ static const struct {
     {"relayout-wisdom\t1\ndevice\tx\t1\t000000000007AB1E\n", "no table of 16"},
     {GOOD "nonsense\n", "line 3 of the wisdom is no record of seven fields"},
     {GOOD PROBLEM "0\t64\t0.871\tcpu\ttile\tdefault\t\n", "no problem of 32"},
+    {GOOD ".123456789abcdef0123456789abcdef\t64\t0.871\tcpu\ttile\tdefault\t\n",
+     "no problem of 32"},
+    {GOOD "0123456789abcdef0123456789abcdeg\t64\t0.871\tcpu\ttile\tdefault\t\n",
+     "no problem of 32"},
+    {GOOD PROBLEM "\t\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
     {GOOD PROBLEM "\t65\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
     {GOOD PROBLEM "\t0\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
     {GOOD PROBLEM "\t3\t0.871\tcpu\ttile\tdefault\t\n", "no power of two"},
@@ -315,9 +334,15 @@ static const struct {
     {GOOD PROBLEM "\t64\t0.87\tcpu\ttile\tdefault\t\n", "no fraction"},
     {GOOD PROBLEM "\t64\tnan\tcpu\ttile\tdefault\t\n", "no fraction"},
     {GOOD PROBLEM "\t64\t9999999999.000\tcpu\ttile\tdefault\t\n", "no fract"},
+    {GOOD PROBLEM "\t64\t0,871\tcpu\ttile\tdefault\t\n", "no fraction"},
+    {GOOD PROBLEM "\t64\t0.8715\tcpu\ttile\tdefault\t\n", "no fraction"},
+    {GOOD PROBLEM "\t64\t0.871x\tcpu\ttile\tdefault\t\n", "no fraction"},
+    {GOOD PROBLEM "\t64\t1001.000\tcpu\ttile\tdefault\t\n", "no fraction"},
     {GOOD PROBLEM "\t64\t0.871\tfpga\ttile\tdefault\t\n", "neither cpu nor"},
     {GOOD PROBLEM "\t64\t0.871\tcpu\t\tdefault\t\n", "names no family"},
+    {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\t\t\n", "names no family or no sch"},
     {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tdefault\t\x01\n", "control char"},
+    {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tdefault\t\x7f\n", "control char"},
     {GOOD RECORD RECORD PROBLEM, "line 5 of the wisdom has no end"},
 };
 
@@ -359,6 +384,21 @@ RLO_TEST(test_wisdom__what_others_know_is_kept) {
                    "device\tcpu of a kind\t3.1\t000000000007ab1e\n"
                    "device\tgpu\t9\t0000000000000001\n" RECORD RECORD
                    "device\tcpu of a kind\t3.2\t0000000000000003\n" RECORD);
+  rlo__free(text);
+  /* Another name, and another driver, of the same table. */
+  static const char of_one_table[] =
+      "relayout-wisdom\t1\n"
+      "device\tgpu\t9\t0000000000000001\n" RECORD
+      "device\tcpu\t9\t0000000000000001\n" RECORD
+      "device\tcpu\t10\t0000000000000001\n" RECORD
+      "device\tcpu\t10\t0000000000000001\n" RECORD;
+  text = export_with(of_one_table);
+  ck_assert_str_eq(text,
+                   "relayout-wisdom\t1\n"
+                   "device\tcpu of a kind\t3.1\t000000000007ab1e\n"
+                   "device\tgpu\t9\t0000000000000001\n" RECORD
+                   "device\tcpu\t9\t0000000000000001\n" RECORD
+                   "device\tcpu\t10\t0000000000000001\n" RECORD RECORD);
   rlo__free(text);
   /* One that is wrong at its end is left out whole. */
   text = export_with(
