@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A launch as a value: what makes two of them different, and how much it may
+ * hold. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "plan/launch.h"
+#include "support/plan_case.h"
+#include "support/suite.h"
+
+static rlo__launch launch;
+static rlo__launch other;
+
+static void begin(void) {
+  rlo__launch_init(&launch);
+  rlo__launch_init(&other);
+}
+
+static void end(void) {
+  rlo__launch_deinit(&launch);
+  rlo__launch_deinit(&other);
+}
+
+RLO_FIXTURE(begin, end);
+
+static void fill(rlo__launch *l) {
+  const int64_t values[] = {3, 5};
+  l->kernel_file = "cpu_tile";
+  l->src_base_bytes = 8;
+  l->dst_base_bytes = 16;
+  l->work_dim = 1;
+  l->global_size[0] = 64;
+  l->local_size[0] = 4;
+  ck_assert_int_eq(rlo__launch_define(l, "RLO_A", 7), RLO_OK);
+  ck_assert_int_eq(rlo__launch_define_list(l, "RLO_B", values, 2), RLO_OK);
+  ck_assert_int_eq(rlo__launch_argument(l, RLO__ARGUMENT_INT, values, 1),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__launch_argument(l, RLO__ARGUMENT_LONG, values, 1),
+                   RLO_OK);
+}
+
+enum { NUM_CHANGES = 15 };
+
+/* Each changes one part that counts. */
+static void change(int part, rlo__launch *l) {
+  switch (part) {
+    case 0:
+      l->kernel_file = "cpu_rows";
+      break;
+    case 1:
+      --l->num_defines;
+      break;
+    case 2:
+      --l->num_arguments;
+      break;
+    case 3:
+      --l->num_numbers;
+      break;
+    case 4:
+      l->src_base_bytes = 9;
+      break;
+    case 5:
+      l->dst_base_bytes = 17;
+      break;
+    case 6:
+      l->work_dim = 2;
+      break;
+    case 7:
+      l->defines[1].name = "RLO_C";
+      break;
+    case 8:
+      l->defines[1].first = 0;
+      break;
+    case 9:
+      l->defines[1].count = 1;
+      break;
+    case 10:
+      l->arguments[1].kind = RLO__ARGUMENT_INT;
+      break;
+    case 11:
+      l->arguments[1].first = 0;
+      break;
+    case 12:
+      l->global_size[0] = 65;
+      break;
+    case 13:
+      l->local_size[0] = 5;
+      break;
+    default:
+      l->numbers[2] = 6;
+      break;
+  }
+}
+
+RLO_LOOP_TEST(test_launch__is_different_by_every_part, 0, NUM_CHANGES) {
+  fill(&launch);
+  fill(&other);
+  other.global_size[1] = 9; /* not counted */
+  ck_assert(rlo__launch_equal(&launch, &other));
+  change(_i, &other);
+  ck_assert(!rlo__launch_equal(&launch, &other));
+}
+
+RLO_TEST(test_launch__without_numbers_is_equal) {
+  launch.kernel_file = other.kernel_file = "cpu_copy";
+  ck_assert(rlo__launch_equal(&launch, &other));
+}
+
+RLO_TEST(test_launch__refuses_arguments_that_do_not_fit) {
+  const int64_t beyond[] = {INT64_C(1) << 31, -(INT64_C(1) << 31) - 1};
+  const int64_t within[] = {INT32_MAX, INT32_MIN};
+  launch.kernel_file = "cpu_tile";
+  for (int n = 0; n < 2; ++n) {
+    ck_assert_int_eq(
+        rlo__launch_argument(&launch, RLO__ARGUMENT_INT, &within[n], 1),
+        RLO_OK);
+    ck_assert_int_eq(
+        rlo__launch_argument(&launch, RLO__ARGUMENT_LONG, &beyond[n], 1),
+        RLO_OK);
+    ck_assert_int_eq(
+        rlo__launch_argument(&launch, RLO__ARGUMENT_INT, &beyond[n], 1),
+        RLO_OVERFLOW);
+    ck_assert_int_eq(
+        rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, &beyond[n], 1),
+        RLO_OVERFLOW);
+  }
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "argument 4 of kernel cpu_tile is -2147483649, beyond 32 "
+                   "bits");
+  ck_assert_int_eq(launch.num_arguments, 4);
+  /* A scalar has one value, a memory none, a vector at most its lanes. */
+  const int64_t many[17] = {0};
+  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT, many, 0),
+                   RLO_INTERNAL);
+  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT, many, 2),
+                   RLO_INTERNAL);
+  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_SRC, many, 1),
+                   RLO_INTERNAL);
+  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, many, 17),
+                   RLO_INTERNAL);
+  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, many, -1),
+                   RLO_INTERNAL);
+  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, many, 16),
+                   RLO_OK);
+}
+
+RLO_TEST(test_launch__holds_so_much_and_no_more) {
+  launch.kernel_file = "cpu_tile";
+  for (int n = 0; n < RLO__LAUNCH_MAX_DEFINES; ++n) {
+    ck_assert_int_eq(rlo__launch_define(&launch, "RLO_A", n), RLO_OK);
+  }
+  ck_assert_int_eq(rlo__launch_define(&launch, "RLO_A", 0), RLO_INTERNAL);
+  for (int n = 0; n < RLO__LAUNCH_MAX_ARGUMENTS; ++n) {
+    ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_SRC, NULL, 0),
+                     RLO_OK);
+  }
+  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_SRC, NULL, 0),
+                   RLO_INTERNAL);
+
+  enum { COUNT = RLO__LAUNCH_MAX_NUMBERS };
+
+  int64_t *values = calloc(COUNT + 1, sizeof values[0]);
+  ck_assert_ptr_nonnull(values);
+  ck_assert_int_eq(rlo__launch_define_list(&other, "RLO_B", values, COUNT),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__launch_define(&other, "RLO_C", 1), RLO_INTERNAL);
+  ck_assert_int_eq(other.num_defines, 1);
+  free(values);
+}
+
+RLO_TEST(test_launch__refuses_an_origin_beyond_64_bits) {
+  static rlo_problem problem;
+  const int64_t one = 1;
+  test_plan_make(32, 1, &one, &one, &one, &problem);
+  problem.src.base = INT64_MAX / 4;
+  problem.dst.base = INT64_MIN / 4;
+  ck_assert_int_eq(
+      rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch),
+      RLO_OK);
+  ck_assert(launch.src_base_bytes == INT64_MAX - 3);
+  ck_assert(launch.dst_base_bytes == INT64_MIN);
+  rlo__launch_clear(&launch);
+  --problem.dst.base;
+  ck_assert_int_eq(
+      rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch),
+      RLO_OVERFLOW);
+  problem.dst.base = 0;
+  ++problem.src.base;
+  ck_assert_int_eq(
+      rlo__launch_begin(&problem, "cpu_tile", RLO__LAUNCH_ORIGIN, &launch),
+      RLO_OVERFLOW);
+  /* Kernels that have the problem compiled in add it themselves. */
+  rlo__launch_clear(&launch);
+  ck_assert_int_eq(rlo__launch_begin(&problem, "cpu_tile", 0, &launch), RLO_OK);
+  ck_assert_int_eq(launch.src_base_bytes, 0);
+}

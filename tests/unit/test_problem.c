@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A problem as a value: what makes two of them different, its text, and what is
+ * no problem. */
+
+#include <string.h>
+
+#include "ir/validate.h"
+#include "relayout/problem.h"
+#include "support/plan_case.h"
+#include "support/suite.h"
+
+static rlo_problem problem;
+static rlo_problem other;
+
+/* One of each part: a quotient and a load, guards of both kinds, arithmetic. */
+static void make_rich(void) {
+  const int64_t extents[] = {3, 4};
+  const int64_t src[] = {-5, 1};
+  const int64_t dst[] = {4, 1};
+  test_plan_make(32, 2, extents, src, dst, &problem);
+  problem.num_terms = 2;
+  problem.terms[0].kind = RLO_TERM_QUOTIENT;
+  problem.terms[0].form.axis[0] = 2;
+  problem.terms[0].form.base = -7;
+  problem.terms[0].divisor = 3;
+  problem.terms[1].kind = RLO_TERM_LOAD;
+  problem.terms[1].form.axis[1] = 1;
+  problem.terms[1].limit = 9;
+  problem.index_bits = 32;
+  problem.index_bytes = 16;
+  problem.src.base = 10;
+  problem.src.term[0] = -1;
+  problem.src.term[1] = -8;
+  problem.num_guards = 2;
+  problem.guards[0].kind = RLO_GUARD_PAD;
+  problem.guards[0].form.axis[0] = -1;
+  problem.guards[0].form.base = 2;
+  problem.guards[0].limit = 5;
+  problem.guards[1].kind = RLO_GUARD_SKIP;
+  problem.guards[1].form.term[1] = 1;
+  problem.guards[1].limit = 9;
+  problem.fill[3] = 0x3f;
+  problem.update = RLO_UPDATE_COMBINE;
+  problem.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
+                                        .dst_type = RLO_DTYPE_F32,
+                                        .dst_unit_bits = 32,
+                                        .alpha = 2.0,
+                                        .beta = -0.5};
+}
+
+/* Each changes one part that counts. */
+enum { NUM_CHANGES = 27 };
+
+static void change(int part, rlo_problem *p) {
+  switch (part) {
+    case 0:
+      p->unit_bits = 64;
+      break;
+    case 1:
+      p->num_axes = 1;
+      break;
+    case 2:
+      p->num_terms = 1;
+      break;
+    case 3:
+      p->num_guards = 1;
+      break;
+    case 4:
+      p->update = RLO_UPDATE_STORE;
+      break;
+    case 5:
+      p->extents[1] = 5;
+      break;
+    case 6:
+      p->src.base = 11;
+      break;
+    case 7:
+      p->dst.axis[0] = 5;
+      break;
+    case 8:
+      p->src.term[1] = -9;
+      break;
+    case 9:
+      p->terms[0].divisor = 4;
+      break;
+    case 10:
+      p->terms[1].limit = 8;
+      break;
+    case 11:
+      p->terms[0].form.axis[0] = 1;
+      break;
+    case 12:
+      p->terms[0].kind = RLO_TERM_LOAD;
+      break;
+    case 13:
+      p->index_bits = 64;
+      break;
+    case 14:
+      p->index_bytes = 17;
+      break;
+    case 15:
+      p->guards[1].kind = RLO_GUARD_PAD;
+      break;
+    case 16:
+      p->guards[1].limit = 8;
+      break;
+    case 17:
+      p->guards[0].form.base = 1;
+      break;
+    case 18:
+      p->guards[1].form.term[0] = 1;
+      break;
+    case 19:
+      p->fill[0] = 1;
+      break;
+    case 20:
+      p->arithmetic.src_type = RLO_DTYPE_S32;
+      break;
+    case 21:
+      p->arithmetic.dst_type = RLO_DTYPE_S32;
+      break;
+    case 22:
+      p->arithmetic.compute_type = RLO_DTYPE_F64;
+      break;
+    case 23:
+      p->arithmetic.dst_unit_bits = 64;
+      break;
+    case 24:
+      p->arithmetic.alpha = -2.0;
+      break;
+    case 25:
+      p->arithmetic.beta = 0.5;
+      break;
+    default:
+      p->arithmetic.is_sequential = true;
+      break;
+  }
+}
+
+RLO_LOOP_TEST(test_problem__is_different_by_every_part, 0, NUM_CHANGES) {
+  make_rich();
+  other = problem;
+  ck_assert(rlo_problem_equal(&problem, &other));
+  ck_assert_uint_eq(rlo_problem_hash(&problem), rlo_problem_hash(&other));
+  change(_i, &other);
+  ck_assert(!rlo_problem_equal(&problem, &other));
+  ck_assert(!rlo_problem_equal(&other, &problem));
+  ck_assert(rlo_problem_hash(&problem) != rlo_problem_hash(&other));
+}
+
+/* What is behind the counts means nothing. */
+RLO_TEST(test_problem__is_the_same_whatever_is_not_counted) {
+  make_rich();
+  other = problem;
+  problem.extents[2] = 9;
+  problem.terms[0].limit = 1;
+  problem.terms[1].divisor = 2;
+  problem.terms[2].divisor = 2;
+  problem.guards[2].limit = 3;
+  ck_assert(rlo_problem_equal(&problem, &other));
+  ck_assert_uint_eq(rlo_problem_hash(&problem), rlo_problem_hash(&other));
+  problem.num_terms = other.num_terms = 0;
+  problem.num_guards = other.num_guards = 0;
+  problem.update = other.update = RLO_UPDATE_STORE;
+  problem.index_bits = 64;
+  problem.fill[1] = 1;
+  problem.arithmetic.alpha = 3.0;
+  ck_assert(rlo_problem_equal(&problem, &other));
+  ck_assert_uint_eq(rlo_problem_hash(&problem), rlo_problem_hash(&other));
+}
+
+RLO_TEST(test_problem__is_told_as_text) {
+  static const char expected[] =
+      "unit 32 bits, box a0:3 x a1:4\n"
+      "q0  = floor((2*a0 - 7) / 3)\n"
+      "q1  = indices[a1] of 32 bits; -1 unless 0 <= it < 9\n"
+      "src = -5*a0 + a1 - q0 - 8*q1 + 10\n"
+      "dst = 4*a0 + a1\n"
+      "cell = f32(2 * src + -0.5 * cell), src of f32, dst unit 32 bits\n"
+      "pad unless 0 <= -a0 + 2 < 5\n"
+      "skip unless 0 <= q1 < 9\n"
+      "fill 0x3f000000\n";
+  char text[1024];
+  make_rich();
+  ck_assert_uint_eq(rlo_problem_format(&problem, text, sizeof text),
+                    sizeof expected - 1);
+  ck_assert_str_eq(text, expected);
+  test_plan_make(8, 0, NULL, NULL, NULL, &problem);
+  problem.src.base = -3;
+  problem.update = RLO_UPDATE_COMBINE;
+  problem.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_U8,
+                                        .dst_type = RLO_DTYPE_F16,
+                                        .compute_type = RLO_DTYPE_F64,
+                                        .dst_unit_bits = 16,
+                                        .alpha = 1.0,
+                                        .is_sequential = true};
+  rlo_problem_format(&problem, text, sizeof text);
+  ck_assert_str_eq(text,
+                   "unit 8 bits, box of one point\n"
+                   "src = -3\n"
+                   "dst = 0\n"
+                   "cell = f16(1 * src), src of u8, dst unit 16 bits, in f64, "
+                   "one point after the other\n");
+}
+
+/* Each breaks one rule of arithmetic. */
+static const struct {
+  const char *message;
+  int part;
+} broken[] = {
+    {"the source type 2000 is not an element type", 0},
+    {"a source unit of 16 bits for values of type f32; the limits are 32 and "
+     "128",
+     1},
+    {"a destination unit of 256 bits for values of type f32; the limits are 32 "
+     "and 128",
+     2},
+    {"f32 values become f32 by computing in f16; f64, for floats, is the only "
+     "choice",
+     3},
+    {"the destination's position has the coefficient 1 of term 0; only "
+     "sequential problems may have one",
+     4},
+    {"guard 0 pads along axis 0, which is summed; a fill has no part in a sum",
+     5},
+};
+
+RLO_TABLE_TEST(test_problem__refuses_broken_arithmetic, broken) {
+  make_rich();
+  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_OK);
+  switch (broken[_i].part) {
+    case 0:
+      problem.arithmetic.src_type = (rlo_dtype)2000;
+      break;
+    case 1:
+      problem.unit_bits = 16;
+      break;
+    case 2:
+      problem.arithmetic.dst_unit_bits = 256;
+      break;
+    case 3:
+      problem.arithmetic.compute_type = RLO_DTYPE_F16;
+      break;
+    case 4:
+      problem.dst.term[0] = 1;
+      break;
+    default:
+      problem.dst.axis[0] = 0;
+      break;
+  }
+  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, broken[_i].message);
+}
+
+/* What may look like it and is allowed. */
+RLO_TEST(test_problem__takes_arithmetic_at_the_edge_of_its_rules) {
+  make_rich();
+  problem.arithmetic.compute_type = RLO_DTYPE_F64;
+  problem.dst.term[0] = 1;
+  problem.arithmetic.is_sequential = true;
+  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_OK);
+  /* A skipped point along a sum; a guard along an axis of one point. */
+  make_rich();
+  problem.dst.axis[0] = 0;
+  problem.guards[0].kind = RLO_GUARD_SKIP;
+  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_OK);
+  problem.guards[0].kind = RLO_GUARD_PAD;
+  problem.extents[0] = 1;
+  ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_OK);
+}
+
+RLO_TEST(test_problem__indices_have_32_or_64_bits) {
+  float src[64] = {0};
+  float dst[64] = {0};
+  int32_t indices[4] = {0};
+  make_rich();
+  problem.index_bits = 16;
+  ck_assert_int_eq(rlo_problem_run_host_indexed(&problem, src, indices, dst),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "indices of 16 bits; they have 32 or 64");
+}
