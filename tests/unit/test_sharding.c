@@ -117,8 +117,8 @@ static const struct {
     {"{devices=[0]<=[1]}", RLO_PARSE, "expected a number of tiles >= 1"},
     {"{devices=[2]}", RLO_PARSE, "expected a device or '<='"},
     {"{devices=[2]0}", RLO_PARSE, "1 devices for a grid of more cells"},
-    /* 2 * 2^63 cells. */
-    {"{devices=[2,9223372036854775807,2]0}",
+    /* 2^80 cells, which 64 bits would count as 0. */
+    {"{devices=[1048576,1048576,1048576,1048576]0}",
      RLO_PARSE,
      "1 devices for a grid of more cells"},
     {"{devices=[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
