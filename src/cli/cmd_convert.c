@@ -333,12 +333,8 @@ static int take_option(void *payload, int option, const char *value) {
       request->schedule = value;
       break;
     case RLO__OPTION_OFFSET:
-      return rlo__size_parse("convert",
-                             "--offset",
-                             value,
-                             0,
-                             INT64_MAX,
-                             &request->hints.offset_bytes);
+      return rlo__size_parse(
+          "convert", "--offset", value, 0, &request->hints.offset_bytes);
     case RLO__OPTION_BYTE_ORDER:
       return parse_byte_order(value, &request->hints.byte_order);
     case RLO__OPTION_BITCAST:

@@ -202,7 +202,6 @@ int rlo__size_parse(const char *verb,
                     const char *what,
                     const char *text,
                     int64_t min,
-                    int64_t max,
                     int64_t *out_bytes) {
   static const struct {
     const char *name;
@@ -230,14 +229,14 @@ int rlo__size_parse(const char *verb,
     int64_t most = INT64_MAX / units[n].bytes;
     bool is_too_far = number > most || number < -most;
     int64_t bytes = is_too_far ? 0 : number * units[n].bytes;
-    if (is_too_far || bytes < min || bytes > max) {
+    if (is_too_far || bytes < min) {
       return rlo__fail_usage(verb,
                              "%s: %s is not within %" PRId64 " .. %" PRId64
                              " bytes",
                              what,
                              text,
                              min,
-                             max);
+                             INT64_MAX);
     }
     *out_bytes = bytes;
     return RLO__EXIT_OK;

@@ -149,13 +149,12 @@ int rlo__number_parse(const char *verb,
                       int64_t max,
                       int64_t *out_value);
 
-/** Parses a size within [min, max] bytes: a number, and behind it no unit, kB,
+/** Parses a size of at least `min` bytes: a number, and behind it no unit, kB,
  *  MB, GB, TB, or KiB, MiB, GiB, TiB. */
 int rlo__size_parse(const char *verb,
                     const char *what,
                     const char *text,
                     int64_t min,
-                    int64_t max,
                     int64_t *out_bytes);
 
 /** Parses distinct numbers of devices between commas, "all" or "none". */

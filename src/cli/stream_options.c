@@ -30,7 +30,6 @@ int rlo__stream_option_take(const char *verb,
                              "--memory",
                              value,
                              RLO_SERVICE_MIN_HOST_BYTES,
-                             INT64_MAX,
                              &options->memory_bytes);
     case RLO__OPTION_IO:
       return parse_io(verb, value, &options->is_direct);

@@ -192,9 +192,6 @@ rlo_status rlo__lexer_begin(rlo__lexer *lexer,
 
 void rlo__lexer_extend_name(rlo__lexer *lexer) {
   rlo__token *token = &lexer->token;
-  if (token->kind != RLO__TOKEN_WORD) {
-    return;
-  }
   while (is_word_char(peek(lexer, 0)) || peek(lexer, 0) == '.' ||
          peek(lexer, 0) == '-') {
     ++lexer->next;

@@ -130,14 +130,14 @@ static rlo_status check_iota(const rlo_sharding_tiles *tiles, int64_t cells) {
   int64_t product = 1;
   for (int32_t k = 0; k < tiles->iota_rank; ++k) {
     int32_t axis = tiles->iota_permutation[k];
-    if (axis < 0 || axis >= tiles->iota_rank || is_seen[axis]) {
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT,
-          "entry %" PRId32 " of iota's permutation, %" PRId32 ", is %s",
-          k,
-          axis,
-          axis >= 0 && axis < tiles->iota_rank ? "there twice"
-                                               : "no dimension of it");
+    bool is_axis = axis >= 0 && axis < tiles->iota_rank;
+    if (!is_axis || is_seen[axis]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "entry %" PRId32 " of iota's permutation, %" PRId32
+                      ", is %s",
+                      k,
+                      axis,
+                      is_axis ? "there twice" : "no dimension of it");
     }
     is_seen[axis] = true;
     if (tiles->iota_dims[k] < 1) {
@@ -352,15 +352,15 @@ static rlo_status check_devices(const int64_t *devices,
                                 bool *is_seen) {
   for (int64_t k = 0; k < num_devices; ++k) {
     int64_t device = devices[k];
-    if (device < 0 || device >= num_devices || is_seen[device]) {
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT,
-          "device %" PRId64 ", for what device %" PRId64
-          " holds, is %s 0..%" PRId64,
-          device,
-          k,
-          device >= 0 && device < num_devices ? "there twice, of" : "none of",
-          num_devices - 1);
+    bool is_device = device >= 0 && device < num_devices;
+    if (!is_device || is_seen[device]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "device %" PRId64 ", for what device %" PRId64
+                      " holds, is %s 0..%" PRId64,
+                      device,
+                      k,
+                      is_device ? "there twice, of" : "none of",
+                      num_devices - 1);
     }
     is_seen[device] = true;
   }

@@ -74,6 +74,7 @@ class Cache(CliCase):
         self.assertTrue(result.err.startswith("relayout: suite:3: "),
                         result.err)
         self.fails(1, "cannot open none", *warm, "none")
+        self.fails(1, ["cannot read .", "directory"], *warm, ".")
         self.fails(2, ["--suite", "clear"], "cache", "clear", "--suite", "x")
         self.fails(2, ["--device", "show"], "cache", "show", "--device", "0")
         self.fails(2, "'hot'", "cache", "hot")
@@ -600,6 +601,10 @@ class Explain(CliCase):
         for words in ("cell = bf16(2.5 * src + 1 * cell), src of f32",
                       "family         compute_tile"):
             self.assertIn(words, text)
+        for text, shown in ("0", "0"), ("-0", "-0"), ("00", "0"), ("07", "7"):
+            self.assertIn("cell = f32(%s * src)" % shown,
+                          self.ok("explain", "f32[2]", "f32[2]", "--class",
+                                  "cpu", "--alpha", text))
         self.fails(2, ["--alpha"], "explain", "f32[2]", "f32[2]", "--class",
                    "cpu", "--alpha", "much")
 

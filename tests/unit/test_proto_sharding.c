@@ -192,6 +192,12 @@ static const struct {
            "\x22\x02\x00\x01"),
      RLO_UNSUPPORTED,
      "beyond the limits"},
+    {BYTES("\x08\x03\x1a\x01\x02\x22\x0b\x00" MINUS_ONE),
+     RLO_INVALID_ARGUMENT,
+     "cell 1 of the grid names device -1"},
+    {BYTES("\x08\x03\x1a\x01\x04\x4a\x02\x02\x02\x52\x0b\x00" MINUS_ONE),
+     RLO_INVALID_ARGUMENT,
+     "-1, is no dimension of it"},
     /* 33 dimensions, none of which is a subgroup. */
     {BYTES("\x08\x03\x1a\x21\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01"
            "\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01"
