@@ -86,8 +86,12 @@ rlo_status rlo__npy_type_parse(const char *text,
   enum { MAX_SHOWN = 24 };
 
   int shown = length < MAX_SHOWN ? (int)length : MAX_SHOWN;
-  char order = length > 1 ? text[0] : ' ';
-  char kind = length > 1 ? text[1] : ' ';
+  char order = ' ';
+  char kind = ' ';
+  if (length > 1) {
+    order = text[0];
+    kind = text[1];
+  }
   bool is_order = order == '<' || order == '>' || order == '=' || order == '|';
   if (is_order && strchr("OSUVMmat", kind) != NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
