@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* A matrix larger than a device's largest buffer, transposed between functions,
- * memory and files. With RELAYOUT_TEST_ALL it is larger than 4 GiB, which 4 GB
- * of memory and 9 GB of disk are needed for, and the limit has to be the
- * device's own: POCL_MEMORY_LIMIT=4 makes one of 1 GiB. Else both are small. */
+ * memory and files, and by a device with 1 MiB and 256 MiB of its own. With
+ * RELAYOUT_TEST_ALL it is larger than 4 GiB, which 4 GB of memory and 9 GB of
+ * disk are needed for, and the limit has to be the device's own:
+ * POCL_MEMORY_LIMIT=4 makes one of 1 GiB, 1 one of 256 MiB. Else both are
+ * small. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,30 +153,36 @@ static rlo_storage *open_file(int fd) {
 }
 
 static void run(const char *name,
+                rlo_service *by,
+                int64_t host_bytes,
                 const rlo_problem *problem,
                 rlo_storage *src,
-                rlo_storage *dst) {
+                rlo_storage *dst,
+                rlo_job_info *out_info) {
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   options.is_new_destination = true;
   rlo_job *job = NULL;
   double begin = rlo__clock_seconds();
-  expect_ok(rlo_service_submit(service, problem, src, dst, &options, &job));
+  expect_ok(rlo_service_submit(by, problem, src, dst, &options, &job));
   expect_ok(rlo_job_wait(job, -1, NULL));
   expect_ok(rlo_job_result(job));
   double seconds = rlo__clock_seconds() - begin;
   rlo_job_info info = RLO_JOB_INFO_INIT;
   expect_ok(rlo_job_get_info(job, &info));
   rlo_job_release(job);
-  printf("%s: %.2f s, %.2f GB/s, %" PRId64 " pieces, %.1f MiB of host memory\n",
+  printf("%s: %.2f s, %.2f GB/s, %" PRId64
+         " pieces, %.1f MiB of host memory, %.2f of the device\n",
          name,
          seconds,
          2e-9 * (double)num_bytes / seconds,
          info.num_pieces,
-         (double)info.host_bytes_peak / (double)(1 << 20));
+         (double)info.host_bytes_peak / (double)(1 << 20),
+         (double)info.device_bytes_peak / (double)(1 << 20));
   ck_assert_int_eq(info.bytes_read, num_bytes);
   ck_assert_int_eq(info.bytes_written, num_bytes);
-  ck_assert_int_le(info.host_bytes_peak, budget_bytes);
+  ck_assert_int_le(info.host_bytes_peak, host_bytes);
   ck_assert_int_gt(info.num_pieces, 4);
+  *out_info = info;
 }
 
 /* -------------------------------------------------------------------- tests */
@@ -185,9 +193,10 @@ RLO_TEST(test_device_service_large__memory) {
   rlo_storage *functions = open_functions();
   rlo_storage *storage = NULL;
   expect_ok(rlo_storage_from_memory(memory, num_bytes, &storage));
-  run("into memory", &there, functions, storage);
+  rlo_job_info info;
+  run("into memory", service, budget_bytes, &there, functions, storage, &info);
   expect_ok(check(memory, 0, num_bytes, true));
-  run("from memory", &back, storage, functions);
+  run("from memory", service, budget_bytes, &back, storage, functions, &info);
   rlo_storage_release(storage);
   rlo_storage_release(functions);
   free(memory);
@@ -198,8 +207,9 @@ RLO_TEST(test_device_service_large__files) {
   rlo_storage *functions = open_functions();
   rlo_storage *first = open_file(fds[0]);
   rlo_storage *second = open_file(fds[1]);
-  run("into a file", &there, functions, first);
-  run("file to file", &back, first, second);
+  rlo_job_info info;
+  run("into a file", service, budget_bytes, &there, functions, first, &info);
+  run("file to file", service, budget_bytes, &back, first, second, &info);
   rlo_storage_release(first);
   rlo_storage_release(second);
   rlo_storage_release(functions);
@@ -214,4 +224,61 @@ RLO_TEST(test_device_service_large__files) {
   }
   ck_assert_int_eq(close(fds[0]), 0);
   ck_assert_int_eq(close(fds[1]), 0);
+}
+
+/* What a device with memory of its own may use; of the small matrix the second
+ * one holds both sides. */
+static const int64_t device_memories[] = {INT64_C(1) << 20, INT64_C(256) << 20};
+
+/* Source and destination are copied to buffers on the device and back. These
+ * stay within its memory by the job's counter, and by the context, which
+ * refuses what is beyond. */
+RLO_TABLE_TEST(test_device_service_large__device_memory, device_memories) {
+  const int64_t limit_bytes = device_memories[_i];
+  if (2 * num_bytes <= limit_bytes) {
+    return;
+  }
+  const int64_t own_bytes = device.context->memory_budget_bytes;
+  device.context->memory_budget_bytes = limit_bytes;
+  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
+  /* So much that it is the device that makes pieces small. */
+  options.host_memory_bytes = 4 * limit_bytes;
+  options.device_memory_bytes = limit_bytes;
+  options.max_running_jobs = 1;
+  rlo_service *copying = NULL;
+  expect_ok(rlo__service_create(&device.context, 1, &options, true, &copying));
+  uint32_t *memory = malloc((size_t)num_bytes);
+  ck_assert_ptr_nonnull(memory);
+  rlo_storage *functions = open_functions();
+  rlo_storage *storage = NULL;
+  expect_ok(rlo_storage_from_memory(memory, num_bytes, &storage));
+  rlo_job_info info;
+  for (int32_t n = 0; n < 2; ++n) {
+    if (n == 0) {
+      run("by the device",
+          copying,
+          options.host_memory_bytes,
+          &there,
+          functions,
+          storage,
+          &info);
+      expect_ok(check(memory, 0, num_bytes, true));
+    } else {
+      run("and back",
+          copying,
+          options.host_memory_bytes,
+          &back,
+          storage,
+          functions,
+          &info);
+    }
+    ck_assert_int_gt(info.device_bytes_peak, limit_bytes / 16);
+    ck_assert_int_le(info.device_bytes_peak, limit_bytes);
+    ck_assert_int_ge(info.num_pieces, 2 * num_bytes / limit_bytes);
+  }
+  rlo_storage_release(storage);
+  rlo_storage_release(functions);
+  free(memory);
+  rlo_service_release(copying);
+  device.context->memory_budget_bytes = own_bytes;
 }
