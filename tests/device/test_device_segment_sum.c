@@ -6,6 +6,7 @@
 #include "relayout/opencl.h"
 #include "relayout/text.h"
 #include "support/device_suite.h"
+#include "support/memcheck.h"
 #include "support/random_indexed.h"
 
 /* Segment sums on a device, held against the host bit by bit: whole memories,
@@ -88,6 +89,9 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   test_arena_upload(&ids, device.context);
   test_arena_upload(&dst, device.context);
   test_arena_upload(&scratch, device.context);
+  test_memcheck_forget_buffer(
+      &device, scratch.buffer, scratch.begin, scratch.tensor_bytes);
+  test_memcheck_forget_local(&device);
   ck_assert_int_eq(rlo_segment_sum_run_host(sum,
                                             src.before + src.begin,
                                             ids.before + ids.begin,

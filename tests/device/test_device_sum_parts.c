@@ -6,6 +6,7 @@
 #include "runtime/plan_handle.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/memcheck.h"
 #include "support/random_sum.h"
 
 /* Sums in parts on a device, held against the host bit by bit: whole memories,
@@ -63,6 +64,9 @@ static int32_t run(test_random *random,
   test_arena_upload(&src, device.context);
   test_arena_upload(&dst, device.context);
   test_arena_upload(&scratch, device.context);
+  test_memcheck_forget_buffer(
+      &device, scratch.buffer, scratch.begin, scratch.tensor_bytes);
+  test_memcheck_forget_local(&device);
   expect_ok(rlo_problem_run_host(
       &problem, src.before + src.begin, dst.expected + dst.begin));
   rlo_operands operands = RLO_OPERANDS_INIT;

@@ -5,7 +5,7 @@
 #include "relayout/opencl.h"
 
 /* planted FILE KERNEL: run one kernel of a file on 64 work-items and a buffer
- * of 64 uints. Exits with 0 if OpenCL was content. */
+ * of 64 uints, and look at the result. Exits with 0 if OpenCL was content. */
 
 enum { ITEMS = 64, MAX_SOURCE_BYTES = 1 << 16 };
 
@@ -55,7 +55,17 @@ int main(int argc, char **argv) {
   must(clEnqueueNDRangeKernel(
            queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL),
        "clEnqueueNDRangeKernel");
-  must(clFinish(queue), "clFinish");
+  cl_uint result[ITEMS];
+  must(clEnqueueReadBuffer(
+           queue, buffer, CL_TRUE, 0, sizeof result, result, 0, NULL, NULL),
+       "clEnqueueReadBuffer");
+  int num_sevens = 0;
+  for (int n = 0; n < ITEMS; ++n) {
+    if (result[n] == 7) {
+      ++num_sevens;
+    }
+  }
+  printf("%d of %d are 7\n", num_sevens, (int)ITEMS);
   clReleaseMemObject(buffer);
   clReleaseKernel(kernel);
   clReleaseProgram(program);

@@ -23,6 +23,15 @@ __kernel void uninitialized(__global uint *out) {
   out[get_global_id(0)] = shared[63 - get_local_id(0)];
 }
 
+/* Volatile: what nobody wrote is whatever the optimiser likes. */
+__kernel void uninitialized_private(__global uint *out) {
+  volatile uint own[8];
+  for (uint k = 0; k < 7; ++k) {
+    own[k] = 3;
+  }
+  out[get_global_id(0)] = own[get_local_id(0) & 7];
+}
+
 __kernel void nothing(__global uint *out) {
   out[get_global_id(0)] = 7;
 }

@@ -16,6 +16,7 @@
 #include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
+#include "support/memcheck.h"
 #include "support/plan_case.h"
 
 int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized) {
@@ -203,6 +204,7 @@ static test_outcome run_and_compare(const test_device *device,
                                    dst->expected + dst->begin) != RLO_OK) {
     return judge_call("on the host: ", v);
   }
+  test_memcheck_forget_local(device);
   cl_event event = NULL;
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = src->buffer;
@@ -292,6 +294,10 @@ static void edge_init(edge *e,
   ck_assert_int_eq(mprotect(e->mapping, e->page_bytes, PROT_NONE), 0);
   ck_assert_int_eq(mprotect(data + e->data_bytes, e->page_bytes, PROT_NONE), 0);
   memcpy(data + e->begin, a->before + a->begin, (size_t)a->tensor_bytes);
+  /* Memcheck also sees what is touched between the tensor and those pages. */
+  const int64_t end = e->begin + a->tensor_bytes;
+  test_memcheck_forbid(data, (size_t)e->begin);
+  test_memcheck_forbid(data + end, e->data_bytes - (size_t)end);
   cl_int code = CL_SUCCESS;
   e->buffer = clCreateBuffer(rlo_context_cl_context(device->context),
                              CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
