@@ -155,18 +155,11 @@ rlo_status rlo__planned_shrink(rlo_context *context,
                                rlo__planned *planned,
                                int32_t index,
                                int64_t max_group_items) {
-  const rlo__prepared_launch *smallest =
-      &planned->launches[index + RLO__PLANNED_SMALLER];
-  if (planned->entry.key == NULL && smallest->id != 0) {
+  if (planned->entry.key == NULL) {
+    /* rlo__planned_of_launch has put the smallest there already. */
     atomic_store_explicit(
         &planned->has_smaller[index], true, memory_order_release);
     return RLO_OK;
-  }
-  if (planned->entry.key == NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "kernel %s runs %lld work-items in a group: too few",
-                    planned->launches[index].parts.kernel_file,
-                    (long long)max_group_items);
   }
   rlo__draft *d = rlo__draft_create();
   if (d == NULL) {
@@ -369,7 +362,7 @@ rlo_status rlo__planned_of_launch(rlo_context *context,
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = set_launch(context, launch, any, 0, planned);
-  if (status == RLO_OK && smallest != NULL) {
+  if (status == RLO_OK) {
     status = set_launch(context, smallest, any, RLO__PLANNED_SMALLER, planned);
   }
   if (status != RLO_OK) {

@@ -67,7 +67,7 @@ RLO_NODISCARD rlo_status rlo__planned_get(rlo_context *context,
                                           rlo__planned **out_planned);
 
 /** Makes one of a launch that runs on any memory.
- *  @param smallest  the same with work-groups of one item; or NULL. */
+ *  @param smallest  the same with work-groups of one item. */
 RLO_NODISCARD rlo_status rlo__planned_of_launch(rlo_context *context,
                                                 const rlo__launch *launch,
                                                 const rlo__launch *smallest,
@@ -100,8 +100,7 @@ RLO_NODISCARD rlo_status rlo__planned_choose(rlo_context *context,
  * allows. Only once.
  * @param index  0 or 1.
  * @return RLO_OK: the launch RLO__PLANNED_SMALLER behind it is there;
- *         RLO_UNSUPPORTED for rlo__planned_of_launch without another, and where
- * no family can; as rlo_plan_create. Threads: safe.
+ *         RLO_UNSUPPORTED where no family can; as rlo_plan_create. Threads: safe.
  */
 RLO_NODISCARD rlo_status rlo__planned_shrink(rlo_context *context,
                                              rlo__planned *planned,
