@@ -90,7 +90,8 @@ def compile_ptx(options, launch):
         [options.clang, "-x", "cl", "-cl-std=CL1.2", "-Xclang",
          "-finclude-default-header", "-include",
          os.path.join(HERE, "ptx_builtins.h"), "-O3", "-target", TARGET,
-         "-Xclang", "-target-cpu", "-Xclang", "sm_75", "-w", "-I",
+         "-Xclang", "-target-cpu", "-Xclang", "sm_75", "-Xclang",
+         "-fcuda-short-ptr", "-mllvm", "-nvptx-short-ptr", "-w", "-I",
          options.folder, *flags, "-S", "-o", "-",
          os.path.join(options.folder, launch["file"] + ".cl")],
         check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -51,14 +51,31 @@ class Instruction:
         lanes = next((int(w[1]) for w in self.words if w in ("v2", "v4")), 1)
         return (self.words[0], space, lanes * self.bits // 8)
 
-    def machine_instructions(self):
-        """About how many instructions of a GPU of 32 bits it becomes."""
+    def half(self):
+        """The only half, "low" or "high", of the pair of registers it writes
+        that is not 0, or None."""
+        kind = self.words[0]
+        if (kind == "ld" and self.type in ("u32", "b32")
+                or kind == "cvt" and self.words[-2:] == ["u64", "u32"]):
+            return "low"
+        if self.bits == 64 and kind == "shl" and self.operands[2] == "32":
+            return "high"
+        return None
+
+    def machine_instructions(self, halves):
+        """About how many instructions of a GPU of 32 bits it becomes. `halves`
+        has those of the registers so far."""
         kind = self.words[0]
         wide = self.bits == 64
+        if wide and kind == "or" and (  # two halves as one pair
+                {halves.get(o) for o in self.operands[1:]} == {"low", "high"}):
+            return 0
         if kind in ("mov", "cvta") or (kind == "ld" and "param" in self.words):
             return 0
         if kind == "cvt":  # to or from half a pair of registers
             return 0 if set(self.words[-2:]) <= {"u64", "u32"} else 1
+        if wide and kind in ("shl", "shr") and self.operands[2] == "32":
+            return 0 if self.type[0] != "s" else 1  # from half to half of a pair
         if kind in ("div", "rem"):
             return 60 if wide else 20
         if kind in ("mul", "mad") and wide and "wide" not in self.words:
@@ -80,7 +97,7 @@ class Block:
         # in place of a space what is copied, and to what.
         self.events = []
 
-    def append(self, instruction):
+    def append(self, instruction, halves):
         self.instructions.append(instruction)
         registers = [re.findall(r"%[a-z]+\d+", o) for o in instruction.operands]
         written, read = registers[:1], registers[1:]
@@ -96,7 +113,7 @@ class Block:
             event = ("bar", "", 0)
         if event:
             self.events.append((self.cost,) + event + (written,))
-        self.cost += instruction.machine_instructions()
+        self.cost += instruction.machine_instructions(halves)
 
     def keep_uses_of(self, loaded):
         """Leaves the uses of what is loaded from global memory."""
@@ -164,6 +181,7 @@ class Kernel:
         """Into blocks; a label begins one, a jump or a guard ends one."""
         self.blocks = [Block()]
         self.labels = {}
+        halves = {}
         for line in body.split("\n"):
             line = line.split("//")[0].strip()
             if line == "}":
@@ -178,7 +196,9 @@ class Kernel:
             for text in filter(None, (t.strip() for t in line.split(";"))):
                 instruction = Instruction(text)
                 block = self.blocks[-1]
-                block.append(instruction)
+                block.append(instruction, halves)
+                if instruction.half():
+                    halves[instruction.operands[0]] = instruction.half()
                 if instruction.is_jump():
                     block.jump = instruction
                     self.blocks.append(Block())

@@ -46,7 +46,7 @@ RLO_MIN_MAX(long)
 RLO_MIN_MAX(ulong)
 
 RLO_BUILTIN uint mul_hi(uint a, uint b) {
-  return (uint)((ulong)a * b >> 32);
+  return __nvvm_mulhi_ui(a, b);
 }
 
 RLO_BUILTIN ulong mul_hi(ulong a, ulong b) {

@@ -49,6 +49,25 @@ class Counts(unittest.TestCase):
         self.assertEqual((c.read_bytes, c.written_bytes), (128, 128))
         self.assertEqual(c.in_flight_bytes, 128)
 
+    def test_halves_of_a_pair_cost_nothing(self):
+        # ld 1 each, shl by 32, cvt and or 0, shr 2, st 1, ret 1
+        c = count("""
+    ld.global.u32 %rd2, [%rd1];
+    ld.global.u32 %r6, [%rd1+4];
+    cvt.u64.u32 %rd3, %r6;
+    shl.b64 %rd4, %rd3, 32;
+    or.b64 %rd5, %rd2, %rd4;
+    shr.u64 %rd6, %rd5, %r5;
+    st.global.u32 [%rd1], %rd6;""")
+        self.assertEqual(c.instructions, 6)
+        # Of two low halves, or of what nobody knows, an or is two.
+        for other in ("%rd3", "%rd1"):
+            c = count(f"""
+    ld.global.u32 %rd2, [%rd1];
+    cvt.u64.u32 %rd3, %r5;
+    or.b64 %rd5, %rd2, {other};""")
+            self.assertEqual(c.instructions, 4)
+
     def test_local_memory_is_counted_once(self):
         kernel = make("")
         self.assertEqual(kernel.shared_bytes, 640)
