@@ -54,8 +54,11 @@
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_READ_BYTES=16 -DRLO_WORD_UNITS=4 -DRLO_REPEAT=4 -DRLO_PIECES=1
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_READ_BYTES=16 -DRLO_WORD_UNITS=4 -DRLO_SHIFT=1 -DRLO_RUN_RANK=2
 // define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_READ_BYTES=16 -DRLO_STORE_BYTES=4 -DRLO_READ_RANK=1 -DRLO_WRITE_RANK=8 -DRLO_PAD_GUARDS=2 -DRLO_ENDS=1
+// define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_READ_BYTES=16 -DRLO_WORD_UNITS=16 -DRLO_RUN_RANK=2 -DRLO_CONTIGUOUS=1 -DRLO_ONE_TURN=1
+// define-matrix: -DRLO_UNIT_BYTES=2 -DRLO_READ_BYTES=16 -DRLO_WORD_UNITS=4 -DRLO_RUN_RANK=3 -DRLO_ONE_TURN=1 -DRLO_SHIFT=1
+// define-matrix: -DRLO_UNIT_BYTES=8 -DRLO_READ_BYTES=16 -DRLO_WORD_UNITS=2 -DRLO_PAD_GUARDS=1 -DRLO_SHIFT=1
 // define-matrix: -DRLO_UNIT_BYTES=16 -DRLO_INDEX32=1 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=5 -DRLO_REPEAT=2 -DRLO_ENDS=2
-#include "gpu_block_guards.cl"
+#include "gpu_packed_word.cl"
 
 #ifndef RLO_KERNEL
 #define RLO_KERNEL gpu_packed
@@ -72,24 +75,15 @@
 #define RLO_STORE_BYTES RLO_READ_BYTES
 #endif
 
-/* Units of a word: one, or four bytes' worth. */
-#ifndef RLO_WORD_UNITS
-#define RLO_WORD_UNITS 1
-#endif
-
 /* 1: runs of the destination begin anywhere, and words at multiples of their
  * size. 0: runs begin with a word. */
 #ifndef RLO_SHIFT
 #define RLO_SHIFT 0
 #endif
 
-/* Axes of read_axes in use: 1..8; the first RLO_RUN_RANK of write_axes make a
- * run of the destination: 1..3. */
+/* Axes of read_axes in use: 1..8. */
 #ifndef RLO_READ_RANK
 #define RLO_READ_RANK 3
-#endif
-#ifndef RLO_RUN_RANK
-#define RLO_RUN_RANK 1
 #endif
 
 /* Copies of a block that a group moves, and pieces of one copy that a lane has
@@ -106,57 +100,11 @@
 #define RLO_LOCAL_BYTES 16384
 #endif
 
-/* First lane of write_axes in local_strides and strides. */
-#define RLO_WRITE_LANE 8
-
 #if RLO_READ_BYTES == 16
 typedef uint4 rlo_piece;
 #else
 typedef rlo_unit rlo_piece;
 #endif
-#if RLO_WORD_UNITS > 1
-typedef uint rlo_word;
-#else
-typedef rlo_unit rlo_word;
-#endif
-
-/* floor(n / extent) for n < 2^15, where magic is ceil(2^31 / extent). */
-static inline uint rlo_part(uint n, int magic) {
-  return mul_hi(n + n, (uint)magic);
-}
-
-/* The coordinates of number n of axes [first, end); 0 along the others. */
-static inline rlo_place rlo_find(uint n,
-                                 int16 axes,
-                                 const int first,
-                                 const int end) {
-  __private const int *extent = (__private const int *)&axes;
-  rlo_place place;
-  RLO_UNROLL
-  for (int k = 0; k < 8; ++k) {
-    uint i = 0;
-    if (k == end - 1 && k >= first) {
-      i = n;
-    } else if (k >= first && k < end) {
-      const uint rest = rlo_part(n, extent[8 + k]);
-      i = n - rest * (uint)extent[k];
-      n = rest;
-    }
-    place.at[k] = (int)i;
-  }
-  return place;
-}
-
-static inline int rlo_local_at(rlo_place place, int16 strides, const int lane) {
-  __private const int *s = (__private const int *)&strides;
-  int sum = 0;
-  RLO_UNROLL
-  for (int k = 0; k < 8; ++k) {
-    sum += place.at[k] * s[lane + k];
-  }
-  return sum;
-}
-
 /* Places beyond the end of an axis, which nobody writes, may leave the range:
  * hence unsigned. */
 static inline rlo_index rlo_global_at(rlo_place place,
@@ -225,45 +173,11 @@ static inline bool rlo_has_copy(uint r, uint copies) {
   return RLO_REPEAT == 1 || r < copies;
 }
 
-/* The unit at a place of local memory. */
-static inline rlo_unit rlo_unit_at(__local const uchar *block, int at) {
-  return *(__local const rlo_unit *)(block + at);
-}
-
-/* Units [k, k + RLO_WORD_UNITS) of the run that begins at `run`. */
-static inline rlo_word rlo_gather_word(
-    __local const uchar *block, int run, uint k, int16 axes, int16 strides) {
-#if RLO_RUN_RANK == 1
-  const int step = ((__private const int *)&strides)[RLO_WRITE_LANE];
-  run += (int)k * step;
-#endif
-#if RLO_WORD_UNITS == 1
-  return rlo_unit_at(block, run);
-#else
-  rlo_word word = 0;
-  RLO_UNROLL
-  for (int n = 0; n < RLO_WORD_UNITS; ++n) {
-#if RLO_RUN_RANK == 1
-    const int at = run;
-    run += step;
-#else
-    const int at =
-        run + rlo_local_at(rlo_find(k + (uint)n, axes, 0, RLO_RUN_RANK),
-                           strides,
-                           RLO_WRITE_LANE);
-#endif
-    /* A sum: shift and addition are one instruction. */
-    word += (rlo_word)rlo_unit_at(block, at) << (8 * RLO_UNIT_BYTES * n);
-  }
-  return word;
-#endif
-}
-
 /* Units of a run before the first multiple of a word. `at` is the run's
  * address, modulo 2^32. */
 static inline uint rlo_head_units(uint at) {
 #if RLO_SHIFT
-  return -at % (RLO_WORD_UNITS * RLO_UNIT_BYTES) / RLO_UNIT_BYTES;
+  return -at % RLO_WORD_BYTES / RLO_UNIT_BYTES;
 #else
   return 0;
 #endif
@@ -288,18 +202,6 @@ static inline rlo_verdict rlo_judge_word(
   return verdict;
 #else
   return rlo_judge_units(guards, place, r, RLO_WORD_UNITS);
-#endif
-}
-
-static inline void rlo_store_fill_word(__global rlo_word *to,
-                                       ulong fill_lo,
-                                       ulong fill_hi) {
-#if RLO_WORD_UNITS == 4
-  *to = (uint)(fill_lo & 0xff) * 0x01010101u;
-#elif RLO_WORD_UNITS == 2
-  *to = (uint)(fill_lo & 0xffff) * 0x00010001u;
-#else
-  rlo_store_fill(to, fill_lo, fill_hi);
 #endif
 }
 
@@ -360,7 +262,12 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     rlo_index repeat_dst_stride,
     int repeat_local RLO_BLOCK_GUARD_PARAMS RLO_END_PARAMS) {
   __local uint4 memory[RLO_LOCAL_BYTES / 16];
+#if RLO_CONTIGUOUS
+  /* Words of local memory that hold no more than the end of another. */
+  __local uchar *block = (__local uchar *)(memory + 1);
+#else
   __local uchar *block = (__local uchar *)memory;
+#endif
   const uint lane = (uint)get_local_id(0);
   rlo_index_list index;
   rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);

@@ -11,19 +11,23 @@ enum {
   /** Most leading axes of one side that are tried. */
   MAX_LEADING = 6,
   MAX_REPEAT = 4,
-  WORD_BYTES = 4,
+  LONG_WORD_BYTES = 8,
+  SHORT_WORD_BYTES = 4,
   /** Bytes that a lane has in flight. */
   FLIGHT_BYTES = 64
 };
 
-/* What reading the bytes of a word takes, in units gathered. */
-#define READ_MOVES 0.9
+/* What a word takes beside its units, and reading its bytes, in units gathered.
+ */
+#define WORD_MOVES 6.4
+
+/* What a unit takes at the ends of a run that is in no word. */
+#define END_MOVES 15.0
 
 /* A block under construction. */
 typedef struct draft {
   const rlo__family_query *query;
   int64_t unit_bytes;
-  int64_t lanes;
   /** Axes by rising distance of their points. */
   int32_t num_axes;
   int32_t by_src[RLO_MAX_AXES];
@@ -230,60 +234,89 @@ static void write_block(const draft *d, int64_t repeat, rlo__gpu_block *out) {
   out->src_share = rlo__gpu_sector_share(out->src_run_bytes, begin);
   out->dst_run_bytes = run_of(
       d, &problem->dst, d->by_dst, d->query->dst_alignment_bytes, &begin);
+  out->dst_begin_bytes = begin;
   out->dst_share = rlo__gpu_sector_share(out->dst_run_bytes, begin);
 }
 
+int64_t rlo__gpu_block_step(const rlo__gpu_block *block, int32_t axis) {
+  if (axis == block->repeat_axis) {
+    return block->repeat;
+  }
+  for (int32_t k = 0; k < block->num_axes; ++k) {
+    if (block->axes[k].problem_axis == axis) {
+      return block->axes[k].size;
+    }
+  }
+  return 1;
+}
+
+/* Of words where the destination has runs of two of them, and elsewhere: an
+ * assumption, since their size follows from the layout in local memory. */
+static int64_t likely_word_bytes(const rlo__gpu_block *block,
+                                 int64_t unit_bytes) {
+  return rlo__max(unit_bytes,
+                  block->dst_run_bytes >= INT64_C(2) * LONG_WORD_BYTES
+                      ? LONG_WORD_BYTES
+                      : SHORT_WORD_BYTES);
+}
+
 /* A lane finds a place for each word of the destination, once for all copies,
- * gathers its units, and reads as many bytes in pieces of 16. Words of smaller
- * units are assumed to have 4 bytes, since their size is not known yet. */
-static double rate(const draft *d, const rlo__gpu_block *block) {
+ * gathers its units, and reads as many bytes in pieces of 16. */
+double rlo__gpu_block_rate(const rlo__family_query *query,
+                           const rlo__gpu_block *block,
+                           int64_t lanes,
+                           int64_t word_bytes,
+                           double bank_rounds) {
+  const rlo_problem *problem = query->problem;
+  const int64_t unit_bytes = problem->unit_bits / 8;
   int64_t volume = 1;
   int32_t num_ends = 0;
   for (int32_t k = 0; k < block->num_axes; ++k) {
     const rlo__gpu_block_axis *axis = &block->axes[k];
     volume *= axis->size;
-    num_ends +=
-        d->query->problem->extents[axis->problem_axis] % axis->size != 0;
+    num_ends += problem->extents[axis->problem_axis] % axis->size != 0;
   }
-  int64_t word_bytes = rlo__max(d->unit_bytes, WORD_BYTES);
-  double lane_bytes =
-      (double)(volume * block->repeat * d->unit_bytes) / (double)d->lanes;
-  double words = fmax(lane_bytes / (double)(word_bytes * block->repeat), 1.0);
-  int64_t word_units = word_bytes / d->unit_bytes;
+  const double lane_bytes =
+      (double)(volume * block->repeat * unit_bytes) / (double)lanes;
+  const double word_units = (double)word_bytes / (double)unit_bytes;
+  const double words =
+      fmax(lane_bytes / (double)(word_bytes * block->repeat), 1.0);
+  double moves = words * (double)block->repeat * (word_units + WORD_MOVES);
+  if (block->dst_begin_bytes < word_bytes) {
+    moves += lane_bytes / (double)block->dst_run_bytes * word_units * END_MOVES;
+  }
   return block->fullness *
          rlo__gpu_rate(&(rlo__gpu_group){
              .loop = RLO__GPU_PACKED,
-             .items = d->lanes,
-             .local_bytes = volume * block->repeat * d->unit_bytes,
-             .bytes = 2.0 * lane_bytes * (double)d->lanes,
+             .items = lanes,
+             .local_bytes = volume * block->repeat * unit_bytes,
+             .bytes = 2.0 * lane_bytes * (double)lanes,
              .src_share = block->src_share,
              .dst_share = block->dst_share,
-             .num_grid_axes = d->num_axes - block->num_axes + num_ends,
-             .num_guards = d->query->problem->num_guards,
+             .num_grid_axes = problem->num_axes - block->num_axes + num_ends,
+             .num_guards = problem->num_guards,
              .num_ends = num_ends,
              .finds = words,
              .find_axes = block->num_axes,
-             .moves = words * (double)block->repeat *
-                      ((double)word_units + READ_MOVES),
-             .flight_bytes = fmin(lane_bytes, FLIGHT_BYTES)});
+             .moves = moves,
+             .flight_bytes = fmin(lane_bytes, FLIGHT_BYTES),
+             .bank_rounds = bank_rounds});
 }
 
 bool rlo__gpu_block_choose(const rlo__family_query *query,
                            int64_t budget_bytes,
                            int64_t lanes,
-                           rlo__gpu_block *out_block,
-                           double *out_fraction) {
+                           rlo__gpu_block *out_block) {
   const rlo_problem *problem = query->problem;
   draft d = {.query = query,
              .unit_bytes = problem->unit_bits / 8,
-             .lanes = lanes,
              .num_axes = problem->num_axes};
   sort_axes(problem, &problem->src, d.by_src);
   sort_axes(problem, &problem->dst, d.by_dst);
   int32_t max = (int32_t)rlo__min(d.num_axes, MAX_LEADING);
   int64_t budget = budget_bytes / d.unit_bytes;
   bool is_found = false;
-  *out_fraction = 0.0;
+  double best = 0.0;
   for (int64_t repeat = 1; repeat <= MAX_REPEAT; repeat *= 2) {
     for (int32_t i = 1; i <= max; ++i) {
       for (int32_t j = 1; j <= max; ++j) {
@@ -302,9 +335,10 @@ bool rlo__gpu_block_choose(const rlo__family_query *query,
           continue;
         }
         write_block(&d, repeat, &block);
-        double fraction = rate(&d, &block);
-        if (fraction > *out_fraction) {
-          *out_fraction = fraction;
+        double fraction = rlo__gpu_block_rate(
+            query, &block, lanes, likely_word_bytes(&block, d.unit_bytes), 0.0);
+        if (fraction > best) {
+          best = fraction;
           *out_block = block;
           is_found = true;
         }

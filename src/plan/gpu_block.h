@@ -31,6 +31,9 @@ typedef struct rlo__gpu_block {
    *  touched, on either side. */
   int64_t src_run_bytes;
   int64_t dst_run_bytes;
+  /** The largest power of two, at most a sector, that divides the addresses at
+   *  which runs of the destination begin. */
+  int64_t dst_begin_bytes;
   double src_share;
   double dst_share;
   /** Share of the blocks that is inside the box. */
@@ -44,13 +47,27 @@ typedef struct rlo__gpu_block {
  * @param problem       canonical, no terms, not empty.
  * @param budget_bytes  of local memory for all copies, without their padding.
  * @param lanes         work-items of a group.
- * @param out_fraction  expected fraction of the copy limit.
  * @return false if the problem has fewer than two axes or nothing fits.
  */
 bool rlo__gpu_block_choose(const rlo__family_query *query,
                            int64_t budget_bytes,
                            int64_t lanes,
-                           rlo__gpu_block *out_block,
-                           double *out_fraction);
+                           rlo__gpu_block *out_block);
+
+/** Points of a problem axis that a group moves. */
+int64_t rlo__gpu_block_step(const rlo__gpu_block *block, int32_t axis);
+
+/**
+ * The expected fraction of the copy limit.
+ *
+ * @param lanes       work-items of a group.
+ * @param word_bytes  that a lane writes at once.
+ * @param bank_rounds  of local memory for a group.
+ */
+double rlo__gpu_block_rate(const rlo__family_query *query,
+                           const rlo__gpu_block *block,
+                           int64_t lanes,
+                           int64_t word_bytes,
+                           double bank_rounds);
 
 #endif

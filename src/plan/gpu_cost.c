@@ -34,14 +34,17 @@ static const struct {
     [RLO__GPU_ROWS_FLAT] = {40, 12, 50, 0, 40, 12, 10, 40, false},
     [RLO__GPU_TILE] = {80, 6, 50, 0, 0, 0, 7, 40, true},
     [RLO__GPU_TILE_SQUARES] = {22, 8, 50, 0, 0, 0, 13.5, 38, true},
-    [RLO__GPU_PACKED] = {100, 6, 22, 20, -1, 10, 7, 52, true},
+    [RLO__GPU_PACKED] = {70, 6, 22, 40, 0, 4, 4, 44, true},
     [RLO__GPU_COMPUTE_ROWS] = {24, 8, 50, 0, 0, 0, 34, 38, false},
     [RLO__GPU_COMPUTE_TILE] = {24, 8, 50, 0, 0, 0, 30, 38, true},
 };
 
-/* A multiprocessor of an H200: what it issues in the time in which it copies a
- * byte, and what it holds. */
-static const double issues_for_a_byte = 4 * 1.755e9 * 132 / 4.3e12;
+/* A multiprocessor of an H200: what it issues in a clock, in which local memory
+ * serves a round, and in the time in which it copies a byte, and what it holds.
+ */
+#define ISSUES_PER_CLOCK 4
+static const double issues_for_a_byte =
+    ISSUES_PER_CLOCK * 1.755e9 * 132 / 4.3e12;
 
 enum {
   WARP = 32,
@@ -98,10 +101,12 @@ double rlo__gpu_rate(const rlo__gpu_group *group) {
       group->flight_bytes * (double)(group->items * groups_at_a_time(group));
   double latency =
       in_flight / ((has_barrier ? 2.0 : 1.0) * (double)FLIGHT_BYTES);
+  double banks = group->bank_rounds * ISSUES_PER_CLOCK /
+                 (issues_for_a_byte * group->bytes);
   /* They overlap, but where two are about as slow not wholly: the norm of the
-   * three times with exponent 4. */
+   * times with exponent 4. */
   double slow = fourth_power(1.0 / memory) + fourth_power(1.0 / issue) +
-                fourth_power(1.0 / latency);
+                fourth_power(1.0 / latency) + fourth_power(banks);
   return 1.0 / sqrt(sqrt(slow));
 }
 

@@ -49,6 +49,9 @@ typedef struct rlo__gpu_group {
   double moves;
   /** Bytes that a lane has asked for at a time. */
   double flight_bytes;
+  /** Rounds in which the banks of local memory serve the group (packed: others
+   *  have no conflicts, and do not wait for it). */
+  double bank_rounds;
 } rlo__gpu_group;
 
 /** The fraction of the copy limit that launches of such groups may reach. */

@@ -14,11 +14,10 @@ enum {
   BANK_BYTES = 4,
   /** Steps of padding that are tried. */
   MAX_PADDING = 8,
-  /** Instructions that a piece takes, those that a word takes beside its units,
-   *  and that a unit takes. Counted in compiled kernels. */
+  /** Instructions that a piece takes, and those that a word takes beside its
+   *  units. Counted in compiled kernels. */
   PIECE_INSTRUCTIONS = 16,
-  WORD_INSTRUCTIONS = 12,
-  UNIT_INSTRUCTIONS = 3,
+  WORD_INSTRUCTIONS = 18,
   /** Instructions that a multiprocessor begins while local memory serves one
    *  round. */
   ISSUES_PER_ROUND = 4
@@ -32,7 +31,7 @@ typedef struct draft {
   const rlo__family_query *query;
   const rlo__gpu_block *block;
   int64_t unit_bytes;
-  int64_t word_units;
+  rlo__gpu_word word;
   /** All runs begin at multiples of a piece. */
   bool is_aligned;
   /** Strides of the block's axes in the source, in bytes. */
@@ -156,7 +155,7 @@ static void stack(const draft *d, rlo__gpu_stage *s) {
 /* Rounds of bank accesses in which the first lanes gather a unit each: 1
  * without conflicts. The mean over the groups of lanes that memory serves at a
  * time. */
-static double find_bank_rounds(const draft *d, const rlo__gpu_stage *s) {
+static double find_load_rounds(const draft *d, const rlo__gpu_stage *s) {
   int64_t access_bytes = rlo__max(d->unit_bytes, BANK_BYTES);
   int64_t at_a_time = (int64_t)BANKS * BANK_BYTES / access_bytes;
   int64_t rounds = 0;
@@ -191,7 +190,7 @@ static double find_bank_rounds(const draft *d, const rlo__gpu_stage *s) {
 static void place_lanes(draft *d) {
   const rlo__gpu_block *block = d->block;
   for (int64_t lane = 0; lane < BANKS; ++lane) {
-    int64_t rest = lane * d->word_units;
+    int64_t rest = lane * d->word.units;
     for (int32_t k = 0; k < block->num_axes; ++k) {
       int32_t axis = block->by_dst[k];
       d->lanes[lane][axis] = rest % block->axes[axis].size;
@@ -200,51 +199,43 @@ static void place_lanes(draft *d) {
   }
 }
 
-/* Instructions of a group, or what local memory takes in instructions if that
- * is more. */
-static double cost(const draft *d,
-                   const rlo__gpu_stage *s,
-                   double bank_rounds) {
-  int64_t words = 1;
+/* Works out what a copy takes, where the first lanes gather a unit each in so
+ * many rounds. */
+static void estimate(const draft *d, double load_rounds, rlo__gpu_stage *s) {
+  int64_t units = 1;
   for (int32_t k = 0; k < d->block->num_axes; ++k) {
-    words *= d->block->axes[k].size;
+    units *= d->block->axes[k].size;
   }
-  words = rlo__ceil_div(words, d->word_units);
-  int64_t num_stores = s->read_bytes / s->store_bytes;
-  double stores = (double)num_stores;
-  double store_rounds =
+  const double words = (double)rlo__ceil_div(units, d->word.units);
+  const double pieces = (double)s->pieces;
+  const double stores = (double)s->read_bytes / (double)s->store_bytes;
+  const double store_rounds =
       stores * stores * (double)s->store_bytes / (double)BANK_BYTES;
-  double units = (double)d->word_units;
-  double instructions =
-      (double)s->pieces * ((double)PIECE_INSTRUCTIONS + stores) +
-      (double)words *
-          ((double)WORD_INSTRUCTIONS + (double)UNIT_INSTRUCTIONS * units);
-  double rounds =
-      (double)ISSUES_PER_ROUND *
-      ((double)s->pieces * store_rounds + (double)words * units * bank_rounds);
-  return instructions > rounds ? instructions + 0.1 * rounds
-                               : rounds + 0.1 * instructions;
+  const double rounds =
+      pieces * store_rounds + words * (double)d->word.loads * load_rounds;
+  const double instructions =
+      pieces * ((double)PIECE_INSTRUCTIONS + stores) +
+      words * (double)(WORD_INSTRUCTIONS + d->word.instructions);
+  const double issues = (double)ISSUES_PER_ROUND * rounds;
+  s->load_rounds = load_rounds;
+  s->bank_rounds = rounds / (double)BANKS;
+  s->cost = instructions > issues ? instructions + 0.1 * issues
+                                  : issues + 0.1 * instructions;
 }
 
-/* The layout that costs least so far; cost 0: none. */
-typedef struct choice {
-  rlo__gpu_stage stage;
-  double cost, bank_rounds;
-} choice;
-
-/* Keeps the layout of a draft in `best` if it fits and costs less. */
+/* Keeps the layout of a draft in `best` if it fits and costs less; cost 0:
+ * there is none so far. */
 static void try_layout(const draft *d,
                        int64_t limit_bytes,
                        rlo__gpu_stage *s,
-                       choice *best) {
+                       rlo__gpu_stage *best) {
   stack(d, s);
   if (s->local_bytes > limit_bytes) {
     return;
   }
-  const double rounds = find_bank_rounds(d, s);
-  const double c = cost(d, s, rounds);
-  if (best->cost == 0.0 || c < best->cost) {
-    *best = (choice){*s, c, rounds};
+  estimate(d, find_load_rounds(d, s), s);
+  if (best->cost == 0.0 || s->cost < best->cost) {
+    *best = *s;
   }
 }
 
@@ -253,7 +244,7 @@ static void try_layout(const draft *d,
 static bool try_paddings(draft *d,
                          int64_t limit_bytes,
                          rlo__gpu_stage *s,
-                         choice *best) {
+                         rlo__gpu_stage *best) {
   d->padding = 0;
   d->padded = -1;
   try_layout(d, limit_bytes, s, best);
@@ -263,25 +254,25 @@ static bool try_paddings(draft *d,
   for (int32_t k = d->run_axes; k < d->block->num_axes; ++k) {
     d->padded = k;
     for (d->padding = 1; d->padding < MAX_PADDING; ++d->padding) {
-      if (best->bank_rounds < GOOD_ROUNDS) {
+      if (best->load_rounds < GOOD_ROUNDS) {
         return true;
       }
       try_layout(d, limit_bytes, s, best);
     }
   }
-  return best->bank_rounds < GOOD_ROUNDS;
+  return best->load_rounds < GOOD_ROUNDS;
 }
 
 bool rlo__gpu_stage_lay_out(const rlo__family_query *query,
                             const rlo__gpu_block *block,
                             int64_t limit_bytes,
-                            int64_t word_units,
+                            rlo__gpu_word word,
                             rlo__gpu_stage *out_stage) {
   const rlo_problem *problem = query->problem;
   draft d = {.query = query,
              .block = block,
              .unit_bytes = problem->unit_bits / 8,
-             .word_units = word_units};
+             .word = word};
   for (int32_t k = 0; k < block->num_axes; ++k) {
     d.strides[k] =
         problem->src.axis[block->axes[k].problem_axis] * d.unit_bytes;
@@ -290,7 +281,7 @@ bool rlo__gpu_stage_lay_out(const rlo__family_query *query,
                         ? problem->src.axis[block->repeat_axis] * d.unit_bytes
                         : 0;
   place_lanes(&d);
-  choice best = {.cost = 0.0};
+  rlo__gpu_stage best = {.cost = 0.0};
   rlo__gpu_stage s = {0};
   int64_t narrow = rlo__max(d.unit_bytes, BANK_BYTES);
   for (d.run_axes = count_run_axes(&d); d.run_axes >= 0; --d.run_axes) {
@@ -307,7 +298,7 @@ bool rlo__gpu_stage_lay_out(const rlo__family_query *query,
     }
   }
   if (best.cost > 0.0) {
-    *out_stage = best.stage;
+    *out_stage = best;
   }
   return best.cost > 0.0;
 }

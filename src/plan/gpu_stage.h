@@ -31,20 +31,34 @@ typedef struct rlo__gpu_stage {
   int64_t copy_bytes;
   /** Of all copies. */
   int64_t local_bytes;
+  /** Rounds of the banks in which 32 lanes load a unit each, and all for a
+   *  copy. */
+  double load_rounds;
+  double bank_rounds;
+  /** Instructions of all lanes for a copy, or what the rounds take in
+   *  instructions if that is more, by estimate. */
+  double cost;
 } rlo__gpu_stage;
+
+/** A word that a lane puts together from local memory. */
+typedef struct rlo__gpu_word {
+  int64_t units;
+  /** From local memory, and instructions that these take. */
+  int64_t loads, instructions;
+} rlo__gpu_word;
 
 /**
  * Lays out a block: of the layouts that fit, the one that takes the fewest
  * instructions and rounds of local memory, by estimate.
  *
  * @param limit_bytes  of local memory.
- * @param word_units   units that a lane gathers at a time.
+ * @param word         what a lane gathers at a time.
  * @return false if none fits.
  */
 bool rlo__gpu_stage_lay_out(const rlo__family_query *query,
                             const rlo__gpu_block *block,
                             int64_t limit_bytes,
-                            int64_t word_units,
+                            rlo__gpu_word word,
                             rlo__gpu_stage *out_stage);
 
 #endif

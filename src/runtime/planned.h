@@ -100,7 +100,8 @@ RLO_NODISCARD rlo_status rlo__planned_choose(rlo_context *context,
  * allows. Only once.
  * @param index  0 or 1.
  * @return RLO_OK: the launch RLO__PLANNED_SMALLER behind it is there;
- *         RLO_UNSUPPORTED where no family can; as rlo_plan_create. Threads: safe.
+ *         RLO_UNSUPPORTED where no family can; as rlo_plan_create. Threads:
+ * safe.
  */
 RLO_NODISCARD rlo_status rlo__planned_shrink(rlo_context *context,
                                              rlo__planned *planned,

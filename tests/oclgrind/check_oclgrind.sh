@@ -15,13 +15,17 @@ shift 4
 rm -f "$log"
 # The checks are options, to be split at their spaces.
 # shellcheck disable=SC2086
-if ! "$oclgrind" $checks --max-errors 20 --log "$log" "$@"; then
+if ! "$oclgrind" $checks --max-errors 2000 --log "$log" "$@"; then
   echo "the program itself failed"
   exit 1
 fi
-if [ -s "$log" ]; then
+# Clang may store a vector that is put together from elements as undef first, and
+# then each element, which counts as a value that nobody wrote.
+awk 'BEGIN { RS = ""; ORS = "\n\n" } !/store <[0-9]+ x i32> undef,/' "$log" \
+  >"$log.faults" || exit 1
+if [ -s "$log.faults" ]; then
   found=fault
-  head -n 60 "$log"
+  head -n 60 "$log.faults"
 else
   found=clean
 fi

@@ -154,11 +154,13 @@ const test_constant test_constants[] = {
     {"gpu_packed", "RLO_READ_RANK", IGNORED, false, NONE},
     {"gpu_packed", "RLO_WRITE_RANK", IGNORED, false, NONE},
     {"gpu_packed", "RLO_RUN_RANK", AS_IS, false, VALUES(1, 2, 3)},
-    /* Pieces of a unit of 4 or 8 bytes only where local memory is short. */
-    {"gpu_packed", "RLO_READ_BYTES", AS_IS, false, VALUES(1, 2, 16)},
+    /* Pieces of a unit of 8 bytes only where local memory is short. */
+    {"gpu_packed", "RLO_READ_BYTES", AS_IS, false, VALUES(1, 2, 4, 16)},
     {"gpu_packed", "RLO_STORE_BYTES", AS_IS, false, VALUES(1, 2, 4, 16)},
-    {"gpu_packed", "RLO_WORD_UNITS", AS_IS, false, VALUES(1, 2, 4)},
+    {"gpu_packed", "RLO_WORD_UNITS", AS_IS, false, VALUES(1, 2, 4, 8, 16)},
     {"gpu_packed", "RLO_SHIFT", AS_IS, false, VALUES(0, 1)},
+    {"gpu_packed", "RLO_CONTIGUOUS", AS_IS, false, VALUES(0, 1)},
+    {"gpu_packed", "RLO_ONE_TURN", AS_IS, false, VALUES(0, 1)},
     {"gpu_packed", "RLO_REPEAT", AS_IS, false, VALUES(1, 2, 4)},
     {"gpu_packed", "RLO_PIECES", IGNORED, false, NONE},
     {"gpu_packed", "RLO_LOCAL_BYTES", IGNORED, false, NONE},

@@ -67,8 +67,9 @@ static int64_t argument(int32_t number, int32_t lane) {
 /* Constants of the kernel, looked up once for each launch. */
 static struct {
   int64_t unit_bytes, read_bytes, store_bytes, word_units, local_bytes;
+  int64_t block_bytes;
   int64_t read_rank, write_rank, run_rank, repeat;
-  bool is_shifted;
+  bool is_shifted, is_contiguous, has_one_turn;
 } constant;
 
 static void look_up(void) {
@@ -82,6 +83,12 @@ static void look_up(void) {
   constant.run_rank = test_plan_define(&launch, "RLO_RUN_RANK");
   constant.repeat = test_plan_define(&launch, "RLO_REPEAT");
   constant.is_shifted = test_plan_define(&launch, "RLO_SHIFT") != 0;
+  constant.is_contiguous = test_plan_define(&launch, "RLO_CONTIGUOUS") != 0;
+  constant.has_one_turn = test_plan_define(&launch, "RLO_ONE_TURN") != 0;
+  /* The kernel begins a block behind 16 bytes, and reads up to 4 behind a word.
+   */
+  constant.block_bytes =
+      constant.local_bytes - (constant.is_contiguous ? 16 : 0);
 }
 
 static int64_t part(int64_t n, int64_t magic) {
@@ -160,7 +167,7 @@ static void read_block(int64_t address) {
     for (int64_t n = 0; n < constant.read_bytes; ++n) {
       if (to + n < 0 ||
           to + n + (constant.repeat - 1) * argument(REPEAT_LOCAL, 0) >=
-              constant.local_bytes ||
+              constant.block_bytes ||
           local[to + n] != INT64_MIN) {
         ck_abort_msg("piece %d goes to byte %d", (int)p, (int)(to + n));
       }
@@ -190,6 +197,36 @@ static void write_units(const int64_t place[LANES],
   }
 }
 
+static int64_t cell_of(const int64_t place[LANES], int64_t k) {
+  int64_t unit[LANES];
+  find(k, WRITE_AXES, 0, constant.run_rank, unit);
+  return dot(LOCAL_STRIDES, LANES, place) + dot(LOCAL_STRIDES, LANES, unit);
+}
+
+/* That a word's units follow each other in local memory but for one turn, and
+ * that what the kernel reads along with them lies there. */
+static void check_word(const int64_t place[LANES], int64_t origin, int64_t k) {
+  const int64_t step = argument(LOCAL_STRIDES, LANES);
+  const int64_t extent = argument(WRITE_AXES, 0);
+  const bool is_one_run = constant.run_rank == 1;
+  int64_t turn = is_one_run ? constant.word_units : extent - k % extent;
+  int64_t first[] = {cell_of(place, k), 0};
+  if (!is_one_run && !constant.has_one_turn) {
+    return;
+  }
+  first[1] = turn < constant.word_units ? cell_of(place, k + turn) - turn * step
+                                        : first[0];
+  for (int64_t n = 0; n < constant.word_units; ++n) {
+    ck_assert_int_eq(cell_of(place, k + n), first[n >= turn] + n * step);
+  }
+  for (int32_t n = 0; constant.is_contiguous && n < 2; ++n) {
+    int64_t at = (origin + first[n]) & ~INT64_C(3);
+    ck_assert_int_eq(step, constant.unit_bytes);
+    ck_assert_int_ge(at, -16);
+    ck_assert_int_le(at + constant.word_units * step + 4, constant.block_bytes);
+  }
+}
+
 /* Write a block to an address, as the kernel does where no guard fails. */
 static void write_block(int64_t src_address, int64_t dst_address) {
   const int64_t word_bytes = constant.word_units * constant.unit_bytes;
@@ -211,6 +248,9 @@ static void write_block(int64_t src_address, int64_t dst_address) {
             ? (-(dst_address + dot(STRIDES, LANES, place)) & (word_bytes - 1)) /
                   constant.unit_bytes
             : 0;
+    if (is_word && constant.word_units > 1 && num_written % 7 == 0) {
+      check_word(place, origin, head + k * constant.word_units);
+    }
     if (is_word) {
       write_units(
           place, origin, head + k * constant.word_units, constant.word_units);
@@ -294,6 +334,9 @@ static const struct {
     {"c128[8,9,10]", "c128[9,8,10]", "1,0,2"},
     {"f32[2,2,2,2,2,2,2,2]", "f32[2,2,2,2,2,2,2,2]", "7,5,3,1,6,4,2,0"},
     {"u16[1000,2]", "u16[2,1000]", "1,0"},
+    {"u8[40,50,75]", "u8[50,40,75]", "1,0,2"},
+    {"u16[40,50,37]", "u16[50,40,37]", "1,0,2"},
+    {"f32[40,50,75]", "f32[50,40,75]", "1,0,2"},
     {"f32[8192,4096]", "f32[8192,4096]{1,0:T(8,128)}", NULL},
 };
 
@@ -306,27 +349,27 @@ RLO_TABLE_TEST(test_family_gpu_packed__moves_each_unit_where_it_belongs,
   check_positions();
 }
 
-/* Words of four bytes wherever the destination has runs; shifted only where
- * these may begin anywhere. */
+/* Words of 16 bytes, or of 8 where lanes would meet in banks, wherever the
+ * destination has runs; shifted only where these may begin anywhere. */
 RLO_TEST(test_family_gpu_packed__words_are_shifted_only_where_runs_are) {
   static const struct {
     const char *src, *dst;
     int64_t word_units, is_shifted;
   } table[] = {
-      {"u8[64,4]{1,0}", "u8[64,4]{0,1}", 4, 0},
-      {"u8[64,3]{1,0}", "u8[64,3]{0,1}", 4, 0},
-      {"u8[63,4]{1,0}", "u8[63,4]{0,1}", 4, 0},
-      {"u8[65,4]{1,0}", "u8[65,4]{0,1}", 4, 1},
-      {"u8[63,3]{1,0}", "u8[63,3]{0,1}", 4, 1},
-      {"u16[64,3]{1,0}", "u16[64,3]{0,1}", 2, 0},
-      {"u16[33,3]{1,0}", "u16[33,3]{0,1}", 2, 1},
-      {"u8[3,64]{1,0}", "u8[3,64]{0,1}", 4, 0},
-      {"u8[64,4]{1,0:pad(64,8)}", "u8[64,4]{0,1}", 4, 0},
+      {"u8[64,4]{1,0}", "u8[64,4]{0,1}", 16, 0},
+      {"u8[64,3]{1,0}", "u8[64,3]{0,1}", 16, 0},
+      {"u8[63,4]{1,0}", "u8[63,4]{0,1}", 16, 1},
+      {"u8[65,4]{1,0}", "u8[65,4]{0,1}", 16, 1},
+      {"u8[63,3]{1,0}", "u8[63,3]{0,1}", 8, 1},
+      {"u16[64,3]{1,0}", "u16[64,3]{0,1}", 8, 0},
+      {"u16[33,3]{1,0}", "u16[33,3]{0,1}", 8, 1},
+      {"u8[3,64]{1,0}", "u8[3,64]{0,1}", 16, 0},
+      {"u8[64,4]{1,0:pad(64,8)}", "u8[64,4]{0,1}", 16, 0},
       {"u8[64,4]{1,0}", "u8[64,4]{:strides(2,130)}", 1, 0},
-      {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,68)}", 4, 0},
-      {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,66)}", 4, 1},
-      {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,68)offset(2)}", 4, 1},
-      {"f32[64,4]{1,0}", "f32[64,4]{0,1}", 1, 0},
+      {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,68)}", 16, 1},
+      {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,66)}", 16, 1},
+      {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,68)offset(2)}", 16, 1},
+      {"f32[64,4]{1,0}", "f32[64,4]{0,1}", 4, 0},
   };
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
@@ -357,7 +400,8 @@ static void lay_out(int64_t columns, int64_t rows, rlo__gpu_stage *out_stage) {
                           .by_dst = {1, 0},
                           .repeat_axis = -1,
                           .repeat = 1};
-  ck_assert(rlo__gpu_stage_lay_out(&query, &block, 24576, 1, out_stage));
+  const rlo__gpu_word word = {.units = 1, .loads = 1, .instructions = 4};
+  ck_assert(rlo__gpu_stage_lay_out(&query, &block, 24576, word, out_stage));
 }
 
 RLO_TEST(test_family_gpu_packed__lanes_meet_in_few_banks) {
