@@ -12,7 +12,8 @@ typedef struct rlo__program_spec {
   /** OpenCL C 1.2, static (embedded from cl/). */
   const char *source;
   size_t source_bytes;
-  /** "-cl-std=CL1.2 -DRLO_KERNEL=rlo_cpu_tile_0123456789abcdef -D..."; owned.
+  /** "-cl-std=CL1.2 -w -DRLO_KERNEL=rlo_cpu_tile_0123456789abcdef -D...";
+   * owned.
    */
   char *options;
   /** The kernel function. Its name carries the hash of file and options,

@@ -35,7 +35,7 @@ static void expect_options(const char *kernel_file, const char *expected) {
   rlo__program_spec spec = make();
   char head[256];
   snprintf(
-      head, sizeof head, "-cl-std=CL1.2 -DRLO_KERNEL=rlo_%s_", kernel_file);
+      head, sizeof head, "-cl-std=CL1.2 -w -DRLO_KERNEL=rlo_%s_", kernel_file);
   ck_assert_int_eq(strncmp(spec.options, head, strlen(head)), 0);
   /* 16 hexadecimal digits, then the constants. */
   const char *rest = spec.options + strlen(head);
