@@ -53,12 +53,14 @@ typedef struct rlo_device_info {
   /** The compiler ends the process in kernels of the GPU class (PoCL 6 with
    * LLVM 18, unless POCL_WORK_GROUP_METHOD is cbs): they are refused. */
   bool is_cpu_class_only;
+  /** Bytes of the first-level data cache of a core of a CPU; 0 if unknown. */
+  int64_t near_cache_bytes;
 } rlo_device_info;
 
 #define RLO_DEVICE_INFO_INIT                                                   \
   {                                                                            \
     sizeof(rlo_device_info), RLO_DEVICE_CLASS_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-        false, false, false, false, false, false, false                        \
+        false, false, false, false, false, false, false, 0                     \
   }
 
 /** The effort spent on a plan. */

@@ -86,6 +86,7 @@ static void write_json(rlo__json *json,
   rlo__json_bool(
       json, "has_large_buffer_option", info->has_large_buffer_option);
   rlo__json_bool(json, "is_cpu_class_only", info->is_cpu_class_only);
+  rlo__json_int(json, "near_cache_bytes", info->near_cache_bytes);
   rlo__json_end_object(json);
 }
 

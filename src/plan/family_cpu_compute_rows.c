@@ -12,7 +12,11 @@
 enum {
   NUM_SCALARS = 10,
   /** Bytes that a group reads. */
-  GROUP_BYTES = 32 * 1024
+  GROUP_BYTES = 32 * 1024,
+  /** Of a way of a first-level cache, and ways from which on there is room for
+   *  as many pages as pay. */
+  WAY_BYTES = 4096,
+  MANY_WAYS = 12
 };
 
 /** How groups share the rows. */
@@ -143,6 +147,14 @@ static double predict(const rlo__family_query *query) {
   return max * bytes / (bytes + 180.0);
 }
 
+/* Pages that are read in turns, a line of each, while as many are brought near:
+ * lines at one place of their pages share a set of the first-level cache, which
+ * has a way for each 4 KiB. */
+static int64_t pages_in_turns(const rlo_device_info *device) {
+  const int64_t ways = device->near_cache_bytes / WAY_BYTES;
+  return ways > 0 && ways < MANY_WAYS ? 4 : 8;
+}
+
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   rows_plan plan;
@@ -152,6 +164,8 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   RLO_TRY(rlo__arith_define(problem, launch));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_LANES", rlo__arith_has_vectors(problem) ? 16 : 1));
+  RLO_TRY(
+      rlo__launch_define(launch, "RLO_STREAMS", pages_in_turns(query->device)));
   RLO_TRY(add_arguments(problem, &plan, launch));
   RLO_TRY(rlo__arith_add_factors(problem, launch));
   RLO_TRY(rlo__grid_add_guards(query, cpu, launch));

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
@@ -137,6 +139,7 @@ void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
   info->has_nontemporal_store = extensions.has_nontemporal_store;
   info->has_vector_shuffle = extensions.has_vector_shuffle;
   info->has_builtin_prefetch = extensions.has_builtin_prefetch;
+  info->near_cache_bytes = is_cpu ? facts->near_cache_bytes : 0;
   info->has_f64 = (facts->double_config & ieee) == ieee;
   info->has_f32_denormals = (facts->single_config & CL_FP_DENORM) != 0;
   info->is_cpu_class_only = kind == RLO__KIND_POCL_CPU && dies_of_groups(facts);
@@ -207,6 +210,9 @@ static rlo_status get_facts(cl_device_id device, rlo__device_facts *out) {
   const char *method = getenv("POCL_WORK_GROUP_METHOD");
   out->is_pocl_by_cbs = method != NULL && strcmp(method, "cbs") == 0;
   rlo__device_get_name(device, out->device_name, sizeof out->device_name);
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  out->near_cache_bytes = rlo__max(sysconf(_SC_LEVEL1_DCACHE_SIZE), 0);
+#endif
   out->single_config = get_fp_config(device, CL_DEVICE_SINGLE_FP_CONFIG);
   out->double_config = get_fp_config(device, CL_DEVICE_DOUBLE_FP_CONFIG);
   return RLO_OK;

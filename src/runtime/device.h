@@ -40,6 +40,8 @@ typedef struct rlo__device_facts {
   cl_device_local_mem_type local_memory_type;
   cl_device_fp_config single_config;
   cl_device_fp_config double_config;
+  /** Of the host's first core, by the system; 0 if it does not say. */
+  int64_t near_cache_bytes;
 } rlo__device_facts;
 
 /**

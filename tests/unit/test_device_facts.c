@@ -63,6 +63,33 @@ RLO_TEST(test_device_facts__local_memory_of_a_gpu_is_its_own) {
   ck_assert_int_eq(info.local_memory_bytes, LOCAL_BYTES);
 }
 
+/* Pages that are read in turns share a set of the first-level cache. */
+RLO_TEST(test_device_facts__a_small_near_cache_has_room_for_fewer_pages) {
+  static const struct {
+    int64_t bytes, streams;
+  } caches[] = {
+      {0, 8}, {32 << 10, 4}, {44 << 10, 4}, {48 << 10, 8}, {96 << 10, 8}};
+
+  plan.device = test_plan_cpu();
+  for (size_t n = 0; n < sizeof caches / sizeof caches[0]; ++n) {
+    plan.device.near_cache_bytes = caches[n].bytes;
+    test_plan_lower("f32[64,4096]", "bf16[64,4096]", NULL, &plan.problem);
+    test_plan_run(&plan);
+    ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_STREAMS"),
+                     caches[n].streams);
+  }
+  rlo__device_facts facts = {.platform_name = "Portable Computing Language",
+                             .type = CL_DEVICE_TYPE_CPU,
+                             .near_cache_bytes = 32 << 10};
+  rlo_device_info info = RLO_DEVICE_INFO_INIT;
+  rlo__device_assess(&facts, &info);
+  ck_assert_int_eq(info.near_cache_bytes, 32 << 10);
+  /* That of the host is no GPU's. */
+  facts.type = CL_DEVICE_TYPE_GPU;
+  rlo__device_assess(&facts, &info);
+  ck_assert_int_eq(info.near_cache_bytes, 0);
+}
+
 static void check_denormals(const char *src, const char *dst, bool is_taken) {
   test_plan_lower(src, dst, NULL, &plan.problem);
   rlo_status status = test_plan_try(&plan, NULL, 0, 0);
