@@ -10,14 +10,13 @@ runs differ in it, in the outcome, and in no other condition that was looked at.
 With --missing, the conditions of FILE that are not.
 """
 
-import argparse
 import collections
 import json
 import pathlib
 import subprocess
 import sys
 
-from report import ROOT, SOURCES, percent
+from report import SOURCES, of_source, parse_arguments, print_table
 
 
 # What holds all code of src/, and the tests of what its headers define.
@@ -54,36 +53,16 @@ def merge(entries):
     return files
 
 
-def row(name, sums):
-    decisions, whole, conditions, covered = sums
-    print(f"{name:40} {decisions:9} {percent(whole, decisions)} "
-          f"{conditions:10} {percent(covered, conditions)}")
-
-
-def print_table(files):
-    floors = collections.defaultdict(lambda: [0, 0, 0, 0])
-    print(f"{'':40} {'decisions':>9} {'whole':>7} {'conditions':>10} "
-          f"{'covered':>7}")
-    for path, decisions in sorted(files.items()):
-        found = decisions.values()
-        sums = (len(found), sum(all(covered) for covered in found),
-                sum(map(len, found)), sum(map(sum, found)))
-        if found:
-            row(str(path), sums)
-        for name in (path.parts[0] + "/", "all"):
-            floors[name] = [a + b for a, b in zip(floors[name], sums)]
-    print()
-    for name in sorted(floors, key=lambda floor: (floor == "all", floor)):
-        row(name, floors[name])
+def shares(decisions):
+    """Decisions in all and those covered whole, their conditions alike."""
+    found = decisions.values()
+    return (len(found), sum(all(covered) for covered in found),
+            sum(map(len, found)), sum(map(sum, found)))
 
 
 def print_missing(files, name):
-    path = (ROOT / name).resolve()
-    if SOURCES not in path.parents or path.relative_to(SOURCES) not in files:
-        sys.exit(f"mcdc.py: {name} is no source of src/ that was compiled")
-    text = path.read_text(encoding="utf-8").splitlines()
-    for (line, column), covered in sorted(
-            files[path.relative_to(SOURCES)].items()):
+    decisions, text = of_source(files, name)
+    for (line, column), covered in sorted(decisions.items()):
         missing = [str(k + 1) for k, is_covered in enumerate(covered)
                    if not is_covered]
         if missing:
@@ -92,13 +71,11 @@ def print_missing(files, name):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--missing")
-    arguments = parser.parse_args()
+    arguments = parse_arguments()
     files = merge(export(arguments.build.resolve()))
     if arguments.missing is None:
-        print_table(files)
+        print_table(files, ("decisions", "whole", "conditions", "covered"),
+                    shares)
     else:
         print_missing(files, arguments.missing)
 

@@ -66,17 +66,21 @@ def percent(part, whole):
 
 
 def row(name, sums):
-    lines, run, branches, taken = sums
-    print(f"{name:40} {lines:7} {percent(run, lines)} "
-          f"{branches:9} {percent(taken, branches)}")
+    """`sums` is two wholes, each with its part."""
+    whole, part, second, second_part = sums
+    print(f"{name:40} {whole:10} {percent(part, whole)} "
+          f"{second:10} {percent(second_part, second)}")
 
 
-def print_table(files):
+def print_table(files, head, shares):
+    """A row for each file, each folder of src/ and all; shares(what is known of
+    a file) is four sums."""
     floors = collections.defaultdict(lambda: [0, 0, 0, 0])
-    print(f"{'':40} {'lines':>7} {'run':>7} {'branches':>9} {'taken':>7}")
-    for path, lines in sorted(files.items()):
-        sums = shares(lines)
-        row(str(path), sums)
+    print("{:40} {:>10} {:>7} {:>10} {:>7}".format("", *head))
+    for path, known in sorted(files.items()):
+        sums = shares(known)
+        if sums[0] > 0:
+            row(str(path), sums)
         for name in (path.parts[0] + "/", "all"):
             floors[name] = [a + b for a, b in zip(floors[name], sums)]
     print()
@@ -84,26 +88,35 @@ def print_table(files):
         row(name, floors[name])
 
 
-def print_missing(files, name):
+def of_source(files, name):
+    """What is known of a file, and its lines."""
     path = (ROOT / name).resolve()
     if SOURCES not in path.parents or path.relative_to(SOURCES) not in files:
-        sys.exit(f"report.py: {name} is no source of src/ that was compiled")
-    text = path.read_text(encoding="utf-8").splitlines()
-    for number, (count, branches) in sorted(
-            files[path.relative_to(SOURCES)].items()):
+        sys.exit(f"{sys.argv[0]}: {name} is no source of src/ that was compiled")
+    return (files[path.relative_to(SOURCES)],
+            path.read_text(encoding="utf-8").splitlines())
+
+
+def print_missing(files, name):
+    known, text = of_source(files, name)
+    for number, (count, branches) in sorted(known.items()):
         if count == 0 or 0 in branches:
             mark = "not run" if count == 0 else "one side"
             print(f"{name}:{number}: {mark:8}  {text[number - 1].strip()}")
 
 
-def main():
+def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--missing")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
     files = read(arguments.build.resolve())
     if arguments.missing is None:
-        print_table(files)
+        print_table(files, ("lines", "run", "branches", "taken"), shares)
     else:
         print_missing(files, arguments.missing)
 
