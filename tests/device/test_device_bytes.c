@@ -86,7 +86,7 @@ static void cover(void) {
   bytes_slanted_guard();
   test_variants_run(&device, &of_cpu, 200, stride);
   test_device_optimise(false);
-  bytes_copy_tail();
+  bytes_gpu_ends();
   test_variants_run(&device, &of_gpu, 80, stride);
 }
 

@@ -34,8 +34,9 @@ void bytes_wide(void);
 /** A padded vector, as a transposed matrix: the guard of the pad depends on
  * both axes of the plane, so that their order matters. */
 void bytes_slanted_guard(void);
-/** A copy by the GPU's kernel that ends in a part of a wide piece. */
-void bytes_copy_tail(void);
+/** Kernels for GPUs where a copy ends in a part of a wide piece, and where
+ * words turn to the next row. */
+void bytes_gpu_ends(void);
 /** Random chains of operations. */
 void bytes_ops(void);
 

@@ -148,16 +148,27 @@ void bytes_gpu(void) {
   }
 }
 
-void bytes_copy_tail(void) {
-  static const test_pair pair = {"?[4099]", "?[4099]", "", false};
-  rlo_shape src;
-  rlo_shape dst;
-  int32_t permutation[RLO_MAX_RANK];
-  test_pair_shapes(&pair, test_dtypes[0], &src, &dst, permutation);
-  const test_case c = {.src = &src,
-                       .dst = &dst,
-                       .permutation = permutation,
-                       .family = "copy",
-                       .device_class = RLO_DEVICE_CLASS_GPU};
-  ck_assert_int_eq(test_device_run(&device, &c, NULL), TEST_RAN);
+void bytes_gpu_ends(void) {
+  static const struct {
+    test_pair pair;
+    const char *family;
+  } cases[] = {
+      /* What is left of the last group. */
+      {{"?[4099]", "?[4099]", "", false}, "copy"},
+      /* Words that end one row and begin the next. */
+      {{"?[9,10,75]", "?[10,9,75]", "1,0,2", false}, "packed"},
+  };
+
+  for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
+    rlo_shape src;
+    rlo_shape dst;
+    int32_t permutation[RLO_MAX_RANK];
+    test_pair_shapes(&cases[n].pair, test_dtypes[0], &src, &dst, permutation);
+    const test_case c = {.src = &src,
+                         .dst = &dst,
+                         .permutation = permutation,
+                         .family = cases[n].family,
+                         .device_class = RLO_DEVICE_CLASS_GPU};
+    ck_assert_int_eq(test_device_run(&device, &c, NULL), TEST_RAN);
+  }
 }
