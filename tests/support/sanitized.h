@@ -15,4 +15,13 @@
 #define TEST_IS_SANITIZED 0
 #endif
 
+/** Whether a limit of time tells something of the code: not under a sanitizer,
+ * nor by a processor that is emulated (RLO__TESTS_ARE_EMULATED of
+ * tests/CMakeLists.txt). */
+#if defined(RLO__TESTS_ARE_EMULATED)
+#define TEST_TIMES_COUNT 0
+#else
+#define TEST_TIMES_COUNT (!TEST_IS_SANITIZED)
+#endif
+
 #endif

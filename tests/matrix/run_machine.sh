@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The library on another machine or system, or by another compiler; ./dev matrix
+# calls it. Prints a row of docs/portability.md, and fails if the row does not say
+# that everything passed.
+#   run_machine.sh gcc|clang|gcc-N|clang-N   all targets, warnings being errors
+#   run_machine.sh i386                      host suites of unit and engine
+#   run_machine.sh arm64                     the same, under qemu
+#   run_machine.sh s390x                     that the compiler refuses it
+#   run_machine.sh bookworm|trixie           ./dev demo and ./dev test, from nothing
+# All but compilers need root and a mirror of Debian (MIRROR). A system that was
+# unpacked stays in build/matrix/NAME and is used again, but for bookworm and trixie.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+readonly NAME=$1
+readonly WORK=$PWD/build/matrix/$NAME
+readonly LOG=$PWD/build/matrix/$NAME.log
+readonly MIRROR=${MIRROR:-http://deb.debian.org/debian}
+readonly JOBS=${JOBS:-2}
+# What the host suites are built with.
+readonly PACKAGES=libc6-dev,cmake,make,pkg-config,check,libsubunit-dev,ocl-icd-opencl-dev,opencl-headers,python3-minimal
+readonly TARGETS='unit_tests engine_tests'
+# Under emulation it does not end within its time.
+readonly TOO_LONG='^test_variants$'
+# What the command and the benches are tested by.
+readonly OTHERS='^test_(bench|cli)'
+
+# row WHAT RESULT: RESULT is the last line.
+row() {
+  printf '| %s | %s |\n' "$1" "$2"
+}
+
+fail() {
+  row "$NAME" "$1: $LOG"
+  exit 1
+}
+
+# Copy the tree as it is, without what git ignores, into the folder.
+copy_tree() {
+  mkdir -p "$1"
+  git ls-files -z --cached --others --exclude-standard |
+    tar --null --files-from=- -c | tar -x -C "$1"
+}
+
+# What ctest says of the suites: "N% tests passed, ..." without its sentence's end.
+verdict() {
+  sed -n 's/\(.*% tests passed\), \(.*\)/\1, \2/p' "$LOG" | tail -n 1
+}
+
+# Fail unless each suite passed; then print the row.
+report() {
+  local said
+  said=$(verdict)
+  [[ $said == 100%* ]] || fail "${said:-no test was run}"
+  row "$1" "$said"
+}
+
+by_compiler() {
+  cmake -S . -B "$WORK" -DCMAKE_C_COMPILER="$NAME" -DRELAYOUT_WERROR=ON
+  cmake --build "$WORK" -j "$JOBS"
+  ctest --test-dir "$WORK" -L host -R '^test_' -j "$JOBS"
+}
+
+# in_system COMMAND...: in the system that was unpacked, with /proc and /dev, by an
+# environment of its own.
+in_system() {
+  mount -t proc proc "$WORK/proc"
+  mount --rbind /dev "$WORK/dev"
+  trap 'umount "$WORK/proc"; umount -R "$WORK/dev"' EXIT
+  chroot "$WORK" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root JOBS="$JOBS" "$@"
+}
+
+by_i386() {
+  if [[ ! -e $WORK/unpacked ]]; then
+    rm -rf "$WORK"
+    debootstrap --arch=i386 --variant=minbase --include="gcc,$PACKAGES" bookworm \
+      "$WORK" "$MIRROR"
+    touch "$WORK/unpacked"
+  fi
+  copy_tree "$WORK/relayout"
+  # shellcheck disable=SC2016  # the system's own variables
+  in_system sh -ec 'cd /relayout; cmake -S . -B build
+    cmake --build build -j "$JOBS" --target '"$TARGETS"'
+    ctest --test-dir build -L host -R "^test_" -E "'"$OTHERS"'" -j "$JOBS"'
+}
+
+# Debian's packages are only unpacked, since none of their scripts can run here.
+by_arm64() {
+  local package
+  if [[ ! -e $WORK/unpacked ]]; then
+    rm -rf "$WORK"
+    debootstrap --foreign --arch=arm64 --variant=minbase --include="$PACKAGES" \
+      bookworm "$WORK" "$MIRROR"
+    for package in "$WORK"/var/cache/apt/archives/*.deb; do
+      dpkg -x "$package" "$WORK"
+    done
+    touch "$WORK/unpacked"
+  fi
+  export PKG_CONFIG_SYSROOT_DIR=$WORK
+  export PKG_CONFIG_LIBDIR=$WORK/usr/lib/aarch64-linux-gnu/pkgconfig:$WORK/usr/share/pkgconfig
+  cmake -S . -B "$WORK/build" -DCMAKE_SYSTEM_NAME=Linux \
+    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
+    -DCMAKE_SYSROOT="$WORK" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER \
+    -DCMAKE_CROSSCOMPILING_EMULATOR="qemu-aarch64;-L;$WORK"
+  # shellcheck disable=SC2086  # two words
+  cmake --build "$WORK/build" -j "$JOBS" --target $TARGETS
+  ctest --test-dir "$WORK/build" -L host -R '^test_' -E "$OTHERS|$TOO_LONG" -j "$JOBS"
+}
+
+by_s390x() {
+  ! s390x-linux-gnu-gcc -fsyntax-only -Iinclude src/base/version.c
+}
+
+# A clean system and a clean tree, as for a person who has just got both.
+by_release() {
+  rm -rf "$WORK"
+  debootstrap --variant=minbase "$NAME" "$WORK" "$MIRROR"
+  copy_tree "$WORK/relayout"
+  in_system sh -ec 'cd /relayout; ./dev demo; ./dev test'
+}
+
+mkdir -p build/matrix
+case $NAME in
+  gcc | clang | gcc-* | clang-*)
+    by_compiler >"$LOG" 2>&1 || fail "$(verdict)"
+    report "$("$NAME" --version | head -n 1)"
+    ;;
+  i386)
+    by_i386 >"$LOG" 2>&1 || fail "$(verdict)"
+    report "i386, $(chroot "$WORK" gcc -dumpfullversion | sed 's/^/gcc /')"
+    ;;
+  arm64)
+    by_arm64 >"$LOG" 2>&1 || fail "$(verdict)"
+    report "arm64, gcc $(aarch64-linux-gnu-gcc -dumpfullversion), qemu"
+    ;;
+  s390x)
+    by_s390x >"$LOG" 2>&1 || fail "it is not refused"
+    grep -q 'stores the low byte of a number first' "$LOG" || fail "no sentence"
+    row "s390x" "refused by the compiler, with a sentence"
+    ;;
+  bookworm | trixie)
+    by_release >"$LOG" 2>&1 || fail "$(verdict)"
+    report "Debian $(cat "$WORK/etc/debian_version")"
+    ;;
+  *)
+    printf 'run_machine.sh: %s is no compiler, machine or release\n' "$NAME" >&2
+    exit 2
+    ;;
+esac
