@@ -16,8 +16,14 @@ enum {
   MIN_RUN_BYTES = 64,
   MANY_WORDS = 16,
   MAX_RUN_AXES = 3,
-  /** Instructions that a unit takes which is in no word, and that an axis of a
-   *  run takes for each place that is found. Counted in compiled kernels. */
+  /** Instructions of a unit that is a word; of one that is shifted into a word;
+   * of a load of contiguous units, and of what such a word begins with; of a
+   * unit that is in no word; and those of an axis of a run, for each word that
+   * may turn and each place that is found. Counted in compiled kernels. */
+  UNIT_INSTRUCTIONS = 4,
+  SHIFT_INSTRUCTIONS = 6,
+  LOAD_INSTRUCTIONS = 4,
+  ALIGN_INSTRUCTIONS = 4,
   REST_INSTRUCTIONS = 30,
   TURN_INSTRUCTIONS = 12,
   FIND_INSTRUCTIONS = 4,
@@ -193,7 +199,7 @@ static rlo__gpu_word word_of(const rlo__family_query *query,
   const int64_t unit_bytes = plan->group.geometry.unit_bytes;
   const rlo__gpu_block_axis *first = &block->axes[block->by_dst[0]];
   const int64_t units = word_bytes / unit_bytes;
-  rlo__gpu_word word = {units, units, 4 * units};
+  rlo__gpu_word word = {units, units, UNIT_INSTRUCTIONS * units};
   if (units == 1) {
     return word;
   }
@@ -201,9 +207,9 @@ static rlo__gpu_word word_of(const rlo__family_query *query,
                              query->problem->src.axis[first->problem_axis] == 1;
   if (is_contiguous) {
     word.loads = word_bytes / MIN_WORD_BYTES + 1;
-    word.instructions = 4 + 4 * word.loads;
+    word.instructions = ALIGN_INSTRUCTIONS + LOAD_INSTRUCTIONS * word.loads;
   } else if (unit_bytes < MIN_WORD_BYTES) {
-    word.instructions = 6 * units;
+    word.instructions = SHIFT_INSTRUCTIONS * units;
   }
   int64_t run_bytes = unit_bytes * first->size;
   int32_t axes = 1;
