@@ -57,15 +57,24 @@ static void load_wisdom(rlo_context *context, rlo__wisdom_known *out_known) {
   }
 }
 
-/* Creates the directories above the file. */
+static bool is_directory(const char *path) {
+  struct stat information;
+  return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
+}
+
+/* Creates the directories above the file. One that is there may be refused for
+ * another reason: it need not be made. */
 static int make_directories(const rlo__wisdom_path *path) {
   rlo__wisdom_path parent = *path;
   for (char *slash = strchr(parent.text + 1, '/'); slash != NULL;
        slash = strchr(slash + 1, '/')) {
     *slash = '\0';
-    if (mkdir(parent.text, 0777) != 0 && errno != EEXIST) {
-      return rlo__fail(
-          "cannot make the directory %s: %s", parent.text, strerror(errno));
+    if (mkdir(parent.text, 0777) != 0) {
+      const int why = errno;
+      if (why != EEXIST && !is_directory(parent.text)) {
+        return rlo__fail(
+            "cannot make the directory %s: %s", parent.text, strerror(why));
+      }
     }
     *slash = '/';
   }
