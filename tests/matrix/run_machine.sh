@@ -103,7 +103,8 @@ by_arm64() {
   cmake -S . -B "$WORK/build" -DCMAKE_SYSTEM_NAME=Linux \
     -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
     -DCMAKE_SYSROOT="$WORK" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER \
-    -DCMAKE_CROSSCOMPILING_EMULATOR="qemu-aarch64;-L;$WORK"
+    -DCMAKE_CROSSCOMPILING_EMULATOR="qemu-aarch64;-L;$WORK" \
+    -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON
   # shellcheck disable=SC2086  # two words
   cmake --build "$WORK/build" -j "$JOBS" --target $TARGETS
   ctest --test-dir "$WORK/build" -L host -R '^test_' -E "$OTHERS|$TOO_LONG" -j "$JOBS"
