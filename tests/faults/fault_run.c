@@ -139,6 +139,19 @@ bool fault_try(const fault_program *program,
   return complaint == NULL;
 }
 
+/* How many calls, commands or allocations there are in a run, at least. */
+static int32_t least_calls(const fault_program *program, fault_kind kind) {
+  switch (kind) {
+    case FAULT_MEMORY_ONCE:
+    case FAULT_MEMORY_FROM_THEN_ON:
+      return program->least_allocations;
+    case FAULT_EVENT:
+      return program->least_commands;
+    default:
+      return program->least_calls;
+  }
+}
+
 /* Runs without a fault until nothing is done for the first time, and counts
  * what can fail. */
 static int32_t count_calls(const fault_program *program, fault_kind kind) {
@@ -164,25 +177,34 @@ void fault_try_all(const fault_program *program,
   const int32_t calls = count_calls(program, kind);
   int32_t violations = 0;
   int32_t runs = 0;
+  int32_t faults = 0;
   const bool is_all = getenv("RELAYOUT_TEST_ALL") != NULL;
   const int32_t step = is_all ? 1 : calls / most_calls + 1;
-  for (int32_t code = 0; code < (is_all ? num_codes : 1); ++code) {
+  const int32_t codes_tried = is_all ? num_codes : 1;
+  for (int32_t code = 0; code < codes_tried; ++code) {
     for (int32_t call = 0; call < calls; call += step) {
       const fault_case fault = {kind, call, codes[code]};
-      violations += !fault_try(program, &fault, NULL);
+      int32_t tried = 0;
+      violations += !fault_try(program, &fault, &tried);
+      faults += is_of_memory(&fault) ? tried > fault.call
+                                     : cl_faults_function()[0] != '\0';
       violations += !fault_try(program, &none, NULL);
       ++runs;
     }
   }
-  printf("%s, %s: %d calls, %d runs, %d violations\n",
+  printf("%s, %s: %d calls, %d runs, %d faults, %d violations\n",
          program->name,
          kind_names[kind],
          (int)calls,
          (int)runs,
+         (int)faults,
          (int)violations);
   fault_context_close();
-  ck_assert_int_gt(calls, 0);
   ck_assert_int_eq(violations, 0);
+  const int32_t least = least_calls(program, kind);
+  ck_assert_int_gt(least, 0);
+  ck_assert_int_ge(calls, least);
+  ck_assert_int_ge(faults, codes_tried * ((least - 1) / step + 1));
 }
 
 void fault_try_wanted(const fault_program *programs, int32_t num_programs) {

@@ -268,14 +268,14 @@ static rlo_status run_journal(rlo_context *context, bool *out_is_right) {
 }
 
 const fault_program fault_host_programs[FAULT_NUM_HOST_PROGRAMS] = {
-    {"host-chain", fault_run_chain, FAULT_ON_HOST},
-    {"host-fused", fault_run_fused, FAULT_ON_HOST},
-    {"host-gather", fault_run_gather, FAULT_ON_HOST},
-    {"host-gradient", fault_run_gradient, FAULT_ON_HOST},
-    {"host-service", fault_run_service, FAULT_ON_HOST},
-    {"journal", run_journal, FAULT_ON_HOST},
-    {"tree", run_tree, FAULT_ON_HOST},
-    {"program-shape", run_program_shape, FAULT_ON_HOST},
-    {"tensors", run_tensors, FAULT_ON_HOST},
-    {"exchange", run_exchange, FAULT_ON_HOST},
+    {"host-chain", fault_run_chain, FAULT_ON_HOST, 285, 0, 0},
+    {"host-fused", fault_run_fused, FAULT_ON_HOST, 260, 0, 0},
+    {"host-gather", fault_run_gather, FAULT_ON_HOST, 277, 0, 0},
+    {"host-gradient", fault_run_gradient, FAULT_ON_HOST, 354, 0, 0},
+    {"host-service", fault_run_service, FAULT_ON_HOST, 19, 0, 0},
+    {"journal", run_journal, FAULT_ON_HOST, 145, 0, 0},
+    {"tree", run_tree, FAULT_ON_HOST, 11, 0, 0},
+    {"program-shape", run_program_shape, FAULT_ON_HOST, 16, 0, 0},
+    {"tensors", run_tensors, FAULT_ON_HOST, 3, 0, 0},
+    {"exchange", run_exchange, FAULT_ON_HOST, 300, 0, 0},
 };

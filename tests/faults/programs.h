@@ -3,6 +3,7 @@
 #define RLO_TESTS_FAULTS_PROGRAMS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "relayout/opencl.h"
 
@@ -27,6 +28,11 @@ typedef struct fault_program {
    */
   rlo_status (*run)(rlo_context *context, bool *out_is_right);
   fault_place where;
+  /** What each run does at least: all of its kernels, fills and copies, and
+   *  about three quarters of what else is done with PoCL. The driver's threads
+   *  decide whether an event has yet to be asked for; of what is measured, one
+   *  round is sure. A fault of what is not sure may not come to pass. */
+  int32_t least_allocations, least_calls, least_commands;
 } fault_program;
 
 enum { FAULT_NUM_PROGRAMS = 10, FAULT_NUM_HOST_PROGRAMS = 10 };
