@@ -169,11 +169,11 @@ static bool next_group(const rlo__index_step *step,
   return product != 1;
 }
 
+/* `out` holds zeros. */
 static rlo_status reshape(const rlo__index_step *step,
                           rlo_problem *problem,
                           const rlo_form *result,
                           rlo_form *out) {
-  memset(out, 0, (size_t)step->rank * sizeof *out);
   if (is_empty(step->dims, step->rank)) {
     return RLO_OK; /* no element is read */
   }
