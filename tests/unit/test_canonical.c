@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ir/rewrite.h"
+#include "ir/widen.h"
 #include "relayout/problem.h"
 #include "support/suite.h"
 
@@ -322,6 +323,48 @@ RLO_TEST(test_canonical__drops_the_terms_of_guards_that_go) {
     canonicalize(0);
     ck_assert_int_eq(problem.num_guards, others);
     ck_assert_int_eq(problem.num_terms, 0);
+  }
+}
+
+/* What no count includes is no part of a problem. */
+RLO_TEST(test_canonical__takes_no_notice_of_what_is_not_counted) {
+  for (int32_t form = 0; form < 4; ++form) {
+    for (int32_t is_late = 0; is_late < 4; ++is_late) {
+      make(8, 2, (int64_t[]){4, 8}, (int64_t[]){1, 4}, (int64_t[]){8, 1});
+      problem.num_terms = 1;
+      problem.terms[0].divisor = 3;
+      problem.terms[0].form.axis[1] = 2;
+      problem.src.term[0] = 1;
+      add_guard(RLO_GUARD_PAD, 0, (int64_t[]){2, 1}, 7);
+      other = problem;
+      rlo_form *forms[] = {
+          &other.src, &other.dst, &other.terms[0].form, &other.guards[0].form};
+      if (is_late % 2 == 0) {
+        forms[form]->axis[is_late == 0 ? 2 : RLO_MAX_AXES - 1] = 5;
+      } else {
+        forms[form]->term[is_late == 1 ? 1 : RLO_MAX_TERMS - 1] = 5;
+      }
+      canonicalize(0);
+      ck_assert_int_eq(rlo_problem_canonicalize(&other, 0, NULL, NULL), RLO_OK);
+      ck_assert(rlo_problem_equal(&problem, &other));
+    }
+  }
+}
+
+RLO_TEST(test_canonical__parts_of_units_have_their_bits_of_the_fill_only) {
+  static const uint8_t none[sizeof problem.fill];
+  static const int32_t bits[] = {1, 4, 8, 16, 32};
+  for (size_t n = 0; n < sizeof bits / sizeof bits[0]; ++n) {
+    make(64, 1, (int64_t[]){4}, (int64_t[]){2}, (int64_t[]){1});
+    add_guard(RLO_GUARD_PAD, 0, (int64_t[]){1}, 3);
+    memset(problem.fill, 0xff, 8);
+    ck_assert(rlo__fill_repeats(&problem, bits[n]));
+    ck_assert_int_eq(rlo__narrow(&problem, bits[n]), RLO_OK);
+    const int32_t bytes = bits[n] < 8 ? 1 : bits[n] / 8;
+    for (int32_t b = 0; b < bytes; ++b) {
+      ck_assert_int_eq(problem.fill[b], bits[n] < 8 ? (1 << bits[n]) - 1 : 255);
+    }
+    ck_assert_mem_eq(problem.fill + bytes, none, sizeof none - (size_t)bytes);
   }
 }
 

@@ -43,7 +43,10 @@ static void open_cache(int64_t limit_bytes) {
                    RLO_OK);
 }
 
+static int64_t allocations_before;
+
 static void make_home(void) {
+  allocations_before = rlo__alloc_live_count();
   last_line[0] = '\0';
   snprintf(home, sizeof home, "/tmp/relayout-test-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(home));
@@ -56,6 +59,7 @@ static void remove_home(void) {
   cache = NULL;
   chmod(folder_path, 0700);
   temp_folder_remove(home);
+  ck_assert_int_eq(rlo__alloc_live_count(), allocations_before);
 }
 
 RLO_FIXTURE(make_home, remove_home);
@@ -410,6 +414,30 @@ RLO_TEST(test_disk_cache__drops_what_was_unused_for_longest) {
   store_word("too large", 5000);
   ck_assert_ptr_nonnull(strstr(last_line, "are the most"));
   ck_assert_uint_eq(count_files(), 2);
+}
+
+/* As much as the limit and not a byte more. */
+RLO_TEST(test_disk_cache__may_be_as_large_as_its_limit) {
+  struct stat entry;
+  char path[256];
+  store_word("a", 1000);
+  path_of("a", path);
+  ck_assert_int_eq(stat(path, &entry), 0);
+  open_cache(3 * entry.st_size);
+  store_word("b", 1000);
+  store_word("c", 1000);
+  ck_assert_uint_eq(count_files(), 3);
+  open_cache(3 * entry.st_size - 1);
+  store_word("c", 1000);
+  ck_assert_uint_lt(count_files(), 3);
+  open_cache(entry.st_size - 1);
+  store_word("d", 1000);
+  ck_assert_ptr_nonnull(strstr(last_line, "are the most"));
+  ck_assert(!has_word("d"));
+  open_cache(entry.st_size);
+  store_word("d", 1000);
+  ck_assert(has_word("d"));
+  ck_assert_uint_eq(count_files(), 1);
 }
 
 RLO_TEST(test_disk_cache__sweeps_what_killed_processes_left) {

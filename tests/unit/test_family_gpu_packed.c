@@ -417,6 +417,18 @@ RLO_TEST(test_family_gpu_packed__lanes_meet_in_few_banks) {
   ck_assert_int_eq(stage.local_strides[1] % 16, 4);
 }
 
+/* A lane for a piece that no run has would be idle. */
+RLO_TEST(test_family_gpu_packed__runs_have_no_more_pieces_than_they_touch) {
+  rlo__gpu_stage stage;
+  lay_out(4096, 4096, &stage);
+  ck_assert_int_eq(stage.extents[0], 32 * 4 / 16);
+  ck_assert_int_eq(stage.pieces, 32 * stage.extents[0]);
+  /* Those that begin anywhere touch a part of one more. */
+  lay_out(4097, 4097, &stage);
+  ck_assert_int_eq(stage.extents[0], 32 * 4 / 16 + 1);
+  ck_assert_int_eq(stage.pieces, 32 * stage.extents[0]);
+}
+
 RLO_TEST(test_family_gpu_packed__says_why_it_refuses) {
   static const struct {
     const char *src, *dst, *reason;

@@ -3,6 +3,7 @@
 /* A launch as a value: what makes two of them different, and how much it may
  * hold. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,24 @@ RLO_LOOP_TEST(test_launch__is_different_by_every_part, 0, NUM_CHANGES) {
   ck_assert(rlo__launch_equal(&launch, &other));
   change(_i, &other);
   ck_assert(!rlo__launch_equal(&launch, &other));
+}
+
+RLO_TEST(test_launch__is_as_new_once_it_is_cleared) {
+  fill(&launch);
+  for (int d = 0; d < 3; ++d) {
+    launch.global_size[d] = 7;
+    launch.local_size[d] = 7;
+  }
+  snprintf(launch.parameters, sizeof launch.parameters, "tile 8x8");
+  rlo__launch_clear(&launch);
+  ck_assert_ptr_null(launch.kernel_file);
+  launch.kernel_file = other.kernel_file = "cpu_copy";
+  ck_assert(rlo__launch_equal(&launch, &other));
+  for (int d = 0; d < 3; ++d) {
+    ck_assert_uint_eq(launch.global_size[d], 0);
+    ck_assert_uint_eq(launch.local_size[d], 0);
+  }
+  ck_assert_str_eq(launch.parameters, "");
 }
 
 RLO_TEST(test_launch__without_numbers_is_equal) {

@@ -195,6 +195,40 @@ RLO_TEST(test_segment_sum__says_what_is_wrong) {
   ck_assert(rlo_shape_equal(&shape, &wanted));
 }
 
+/* A result of so many dimensions of 4, the last ones of which are cut into
+ * tiles of 2: an axis more each. One axis is for the rows. */
+static rlo_status lower_tiled(int32_t rank, int32_t num_tiled) {
+  int64_t dims[RLO_MAX_RANK];
+  rlo_layout layout = rlo_layout_row_major(rank);
+  layout.num_tiles = 1;
+  layout.tiles[0].rank = num_tiled;
+  for (int32_t k = 0; k < rank; ++k) {
+    dims[k] = 4;
+  }
+  for (int32_t k = 0; k < num_tiled; ++k) {
+    layout.tiles[0].dims[k] = 2;
+  }
+  rlo_shape src;
+  rlo_shape dst;
+  rlo_shape ids = test_shape_of("s32[4]");
+  expect_ok(rlo_shape_make(RLO_DTYPE_S32, dims, rank, &src));
+  expect_ok(
+      rlo_shape_make_with_layout(RLO_DTYPE_S32, dims, rank, &layout, &dst));
+  rlo_segment_sum *sum;
+  rlo_status status = rlo_segment_sum_create(&src, &ids, 0, 0, &dst, &sum);
+  rlo_segment_sum_release(sum);
+  return status;
+}
+
+RLO_TEST(test_segment_sum__has_an_axis_for_its_rows) {
+  const int32_t rank = RLO_MAX_AXES / 2;
+  expect_ok(lower_tiled(rank, rank - 1));
+  expect_refusal(lower_tiled(rank, rank),
+                 RLO_UNSUPPORTED,
+                 "segment_sum: the destination needs more than 47 axes or 47 "
+                 "guards");
+}
+
 /* ---------------------------------------------------------- against gathers */
 
 static void *memory_of(const rlo_shape *shape, uint8_t content) {
