@@ -6,7 +6,9 @@
  */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "cl_faults.h"
+#include "runtime/plan_handle.h"
 #include "support/device_suite.h"
 #include "support/shape_of.h"
 
@@ -64,6 +66,85 @@ RLO_TEST(test_operand_faults__every_query_of_an_enqueue_counts) {
   clReleaseMemObject(dst);
   clReleaseMemObject(src);
   clReleaseCommandQueue(queue);
+}
+
+/* A kernel is taken from its program's pool, and made where others have all:
+ * what fails then fails the enqueue. */
+RLO_TEST(test_operand_faults__a_kernel_that_is_not_made_is_not_enqueued) {
+  enum { BYTES = 1024 };
+
+  cl_context context = rlo_context_cl_context(device.context);
+  cl_mem src = clCreateBuffer(context, 0, BYTES, NULL, NULL);
+  cl_mem dst = clCreateBuffer(context, 0, BYTES, NULL, NULL);
+  ck_assert(src != NULL && dst != NULL);
+  rlo_plan *plan = plan_transpose();
+  rlo__program *program = NULL;
+  for (int n = 0; n < RLO__PLANNED_MAX_LAUNCHES && program == NULL; ++n) {
+    program = atomic_load(&plan->steps[0].programs[n]);
+  }
+  ck_assert_ptr_nonnull(program);
+  rlo__pooled_kernel *taken[2] = {NULL, NULL};
+  for (int n = 0; n < 2; ++n) {
+    ck_assert_int_eq(rlo__kernel_pool_take(&program->kernels, &taken[n]),
+                     RLO_OK);
+  }
+  int num_refused = 0;
+  bool is_more = true;
+  for (int32_t call = 0; is_more && num_refused == 0; ++call) {
+    const cl_fault fault = {CL_FAULT_ONCE, call, CL_OUT_OF_RESOURCES};
+    cl_event event = NULL;
+    cl_faults_begin(&fault);
+    rlo_status status =
+        rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, &event);
+    is_more = cl_faults_end() > call;
+    if (strcmp(cl_faults_function(), "clCreateKernel") == 0) {
+      ck_assert_int_ne(status, RLO_OK);
+      ck_assert_str_eq(rlo_error_last()->cl_call, "clCreateKernel");
+      ck_assert_int_eq(rlo_error_last()->cl_code, CL_OUT_OF_RESOURCES);
+      ck_assert_ptr_null(event);
+      ++num_refused;
+    }
+    if (event != NULL) {
+      clReleaseEvent(event);
+    }
+  }
+  ck_assert_int_eq(num_refused, 1);
+  rlo__alloc_set_fault(1, false);
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL),
+      RLO_OUT_OF_MEMORY);
+  rlo__alloc_set_fault(0, false);
+  ck_assert_int_eq(
+      rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL), RLO_OK);
+  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  for (int n = 0; n < 2; ++n) {
+    rlo__kernel_pool_return(&program->kernels, taken[n]);
+  }
+  rlo_plan_release(plan);
+  clReleaseMemObject(dst);
+  clReleaseMemObject(src);
+}
+
+/* Of a device, what has no sound default is asked for or not known. */
+RLO_TEST(test_operand_faults__no_number_of_a_device_is_guessed) {
+  enum { NUM_FACTS = 3, NUM_NUMBERS = 9 };
+
+  cl_device_id id = rlo_context_cl_device(device.context);
+  int num_refused = 0;
+  bool is_more = true;
+  for (int32_t call = 0; is_more; ++call) {
+    const cl_fault fault = {CL_FAULT_ONCE, call, CL_OUT_OF_RESOURCES};
+    rlo_device_info info = RLO_DEVICE_INFO_INIT;
+    cl_faults_begin(&fault);
+    rlo_status status = rlo_device_query(id, &info);
+    is_more = cl_faults_end() > call;
+    if (status != RLO_OK) {
+      ck_assert_str_eq(rlo_error_last()->cl_call, "clGetDeviceInfo");
+      ck_assert_int_eq(rlo_error_last()->cl_code, CL_OUT_OF_RESOURCES);
+      ++num_refused;
+    }
+  }
+  ck_assert_int_eq(num_refused, NUM_FACTS + NUM_NUMBERS);
 }
 
 /* The call that is named is the one that failed, and not a later one that could
