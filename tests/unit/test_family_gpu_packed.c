@@ -370,6 +370,9 @@ RLO_TEST(test_family_gpu_packed__words_are_shifted_only_where_runs_are) {
       {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,66)}", 16, 1},
       {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,68)offset(2)}", 16, 1},
       {"f32[64,4]{1,0}", "f32[64,4]{0,1}", 4, 0},
+      /* Of four copies: the distance between them counts too. */
+      {"u8[64,500,64]", "u8[64,500,64]{0,1,2}", 16, 0},
+      {"u8[64,500,64]", "u8[64,500,64]{:strides(1,68,34000)}", 16, 1},
   };
 
   for (size_t n = 0; n < sizeof table / sizeof table[0]; ++n) {
@@ -427,6 +430,36 @@ RLO_TEST(test_family_gpu_packed__runs_have_no_more_pieces_than_they_touch) {
   lay_out(4097, 4097, &stage);
   ck_assert_int_eq(stage.extents[0], 32 * 4 / 16 + 1);
   ck_assert_int_eq(stage.pieces, 32 * stage.extents[0]);
+}
+
+/* What is expected of a block follows from its points, and not from which of
+ * its axes has them. */
+RLO_TEST(test_family_gpu_packed__blocks_are_rated_by_their_points) {
+  static const int64_t extents[] = {1024, 1024};
+  static const int64_t src_strides[] = {1, 1024};
+  static const int64_t dst_strides[] = {1024, 1};
+  test_plan_make(32, 2, extents, src_strides, dst_strides, &problem);
+  const rlo__family_query query = {.problem = &problem, .device = &device};
+  rlo__gpu_block block = {.num_axes = 2,
+                          .by_dst = {1, 0},
+                          .repeat_axis = -1,
+                          .repeat = 1,
+                          .src_run_bytes = 128,
+                          .dst_run_bytes = 128,
+                          .dst_begin_bytes = 32,
+                          .src_share = 1.0,
+                          .dst_share = 1.0,
+                          .fullness = 1.0};
+  double rates[3];
+  for (int n = 0; n < 3; ++n) {
+    static const int64_t sizes[3][2] = {{32, 32}, {1024, 1}, {32, 8}};
+    block.axes[0] = (rlo__gpu_block_axis){0, sizes[n][0]};
+    block.axes[1] = (rlo__gpu_block_axis){1, sizes[n][1]};
+    rates[n] = rlo__gpu_block_rate(&query, &block, 256, 16, 1.0);
+    ck_assert(rates[n] > 0.0 && rates[n] < 1.0);
+  }
+  ck_assert_double_eq(rates[0], rates[1]);
+  ck_assert_double_lt(rates[2], rates[0]);
 }
 
 RLO_TEST(test_family_gpu_packed__says_why_it_refuses) {

@@ -83,6 +83,41 @@ RLO_TEST(test_planner__moves_units_below_a_byte) {
   ck_assert_int_eq(plan.problem.unit_bits, 8);
 }
 
+/* A place of the destination tells its point as long as axes do not reach into
+ * each other. */
+RLO_TEST(test_planner__finds_no_points_where_axes_overlap) {
+  static const int64_t extents[] = {2, 3};
+  static const int64_t src_strides[] = {3, 1};
+  static const int64_t outer[] = {3, 4, 5};
+  for (size_t n = 0; n < sizeof outer / sizeof outer[0]; ++n) {
+    const int64_t dst_strides[] = {outer[n], 2};
+    test_plan_make(4, 2, extents, src_strides, dst_strides, &plan.problem);
+    rlo_status status = test_plan_try(&plan, "bits", 0, 0);
+    ck_assert_int_eq(status, outer[n] <= 4 ? RLO_UNSUPPORTED : RLO_OK);
+    ck_assert(status == RLO_OK ||
+              strstr(rlo_error_last()->message, "overlap") != NULL);
+  }
+}
+
+/* Rows of two elements in two bytes each, the last one of a table in the byte
+ * in which the next table begins: no two rows, which are written by lanes of
+ * their own, may share a byte. Two elements further they share none. */
+RLO_TEST(test_planner__rows_of_packed_elements_share_no_byte) {
+  static const int64_t extents[] = {2, 3, 2};
+  static const int64_t src_strides[] = {6, 2, 1};
+  for (int64_t more = 0; more <= 2; more += 2) {
+    const int64_t dst_strides[] = {82 + more, 40, 1};
+    test_plan_make(4, 3, extents, src_strides, dst_strides, &plan.problem);
+    plan.problem.dst.base = 1;
+    ck_assert_int_eq(test_plan_try(&plan, "bits", 0, 0), RLO_OK);
+    const char *rows =
+        more == 0 ? "4 bits, 1 rows of 83" : "4 bits, 6 rows of 2";
+    ck_assert_msg(strstr(plan.launch.parameters, rows) != NULL,
+                  "%s",
+                  plan.launch.parameters);
+  }
+}
+
 /* Integers of whole bytes are converted; what devices would not keep bit for
  * bit, or would compute at the wrong place, is refused. */
 RLO_TEST(test_planner__repacks_integers_of_whole_bytes) {

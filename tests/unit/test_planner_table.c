@@ -40,6 +40,15 @@ static const plan_case cases[] = {
      "skinny", "split into 3 streams"},
     {"f32[64,224,224,3]{2,1,3,0}", "f32[64,224,224,3]{3,2,1,0}", NULL,
      "skinny", "join 3 streams"},
+    /* The fewest and the most. */
+    {"u16[4000,2]{1,0}", "u16[4000,2]{0,1}", NULL,
+     "skinny", "split into 2 streams"},
+    {"f32[2,4000]{1,0}", "f32[2,4000]{0,1}", NULL,
+     "skinny", "join 2 streams"},
+    {"f32[4000,16]{1,0}", "f32[4000,16]{0,1}", NULL,
+     "skinny", "split into 16 streams"},
+    {"f32[16,4000]{1,0}", "f32[16,4000]{0,1}", NULL,
+     "skinny", "join 16 streams"},
     /* A run of several elements is one wide unit. */
     {"f32[300,400,4]{2,1,0}", "f32[300,400,4]{2,0,1}", NULL,
      "tile", "units of 16 bytes"},
@@ -286,6 +295,9 @@ static const refusal_case refusals[] = {
     {"f32[99,99]{1,0}", "f32[99,99]{0,1}", "skinny",
      "its plane is 99 x 99 with steps of 99 and 99; one side must be 2 to 16, "
      "closely packed"},
+    {"f32[4000,17]{1,0}", "f32[4000,17]{0,1}", "skinny",
+     "its plane is 17 x 4000 with steps of 17 and 4000; one side must be 2 to "
+     "16, closely packed"},
     {"f32[24,29]{0,1:T(5,4)}", "f32[24,29]{1,0:T(3,2)}", "tile",
      "2 quotients are left, which only gather computes"},
 };
