@@ -497,18 +497,15 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
   const RLO_MANY(ulong) near_half =
       RLO_TO(ulong, RLO_CHOOSE(near < 0.0f, -near, near) * 0.5f);
   const RLO_MANY(ulong) near_size = near_half << 1;
-  /* Floats from 2^24 on are even; smaller integers are floats. */
+  /* Floats from 2^24 on are even, so that halves are above if they are; smaller
+   * integers are floats. */
 #if RLO_LANES == 1
   const int is_large = size >= (1UL << 24);
-  const int is_above =
-      is_large &&
-      (near_half > size >> 1 || (near_half == size >> 1 && near_size > size));
+  const int is_above = is_large && near_half > size >> 1;
   const int is_below = is_large && !is_above && near_size != size;
 #else
   const long16 large = size >= (ulong16)(1UL << 24);
-  const long16 above =
-      large & ((near_half > size >> 1) |
-               ((near_half == size >> 1) & (near_size > size)));
+  const long16 above = large & (near_half > size >> 1);
   const int16 is_above = RLO_TO(int, above);
   const int16 is_below = RLO_TO(int, large & ~above & (near_size != size));
 #endif
