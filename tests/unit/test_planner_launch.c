@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "plan/grid.h"
 #include "plan/specialized.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
@@ -50,6 +51,42 @@ RLO_TEST(test_planner__proves_lines_before_it_says_so) {
       "f32[3,1000000]{1,0}", "f32[3,1000000]{0,1}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, "skinny", 4, 128), RLO_OK);
   ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_DST_ALIGN"), 64);
+}
+
+/* Rows of a block lean on each other, so that lines which two share are written
+ * once, where they follow each other in the destination: not if the block has
+ * several along another axis first. */
+RLO_TEST(test_planner__rows_lean_on_those_that_they_follow) {
+  static const int64_t extents[] = {1100, 9, 130};
+  static const int64_t src_strides[2][3] = {{130, 143000, 1}, {1330, 140, 1}};
+  static const int64_t dst_strides[] = {1170, 130, 1};
+  static const int64_t leans_on[] = {-1, 1};
+
+  enum { LEAN_AXIS = 14 };
+
+  for (int n = 0; n < 2; ++n) {
+    test_plan_make(128, 3, extents, src_strides[n], dst_strides, &plan.problem);
+    ck_assert_int_eq(test_plan_try(&plan, "rows", 64, 64), RLO_OK);
+    const rlo__argument *lean = &plan.launch.arguments[LEAN_AXIS];
+    ck_assert_int_eq(plan.launch.numbers[lean->first], leans_on[n]);
+  }
+}
+
+/* A device of few units gets groups for each of them. */
+RLO_TEST(test_planner__groups_are_joined_as_units_allow) {
+  enum { GROUPS = 4000, UNITS = 4, GROUPS_PER_UNIT = 4 };
+
+  const rlo__family_query query = {.device = &plan.device};
+  for (int32_t units = 0; units <= UNITS; ++units) {
+    plan.device.compute_units = units;
+    plan.launch.global_size[0] = GROUPS;
+    const int64_t points =
+        rlo__grid_join_groups(&query, 1, GROUPS, &plan.launch);
+    const int64_t wanted = GROUPS_PER_UNIT * (units == 0 ? 1 : units);
+    ck_assert_int_eq(points, GROUPS / wanted);
+    ck_assert_uint_eq(plan.launch.global_size[0],
+                      (size_t)((GROUPS + points - 1) / points));
+  }
 }
 
 /* Positions of 32 bits are taken as long as each bound fits. */
