@@ -11,11 +11,20 @@ import re
 import sys
 from collections import namedtuple
 
+PLANNER_TESTS = (r"^test_(planner|geometry|plane|schedule|wisdom|family|gpu_|launch$|"
+                 r"sum_parts|backend_differences)")
 # What a test is looked for in, cheapest first, before all others that are run:
 # (files, regular expressions of tests). The first row that fits counts.
 FIRST_TESTS = (
     (r"src/plan/(wisdom|schedule)", ("^test_(wisdom|schedule)$",)),
-    (r"src/plan/", ("^test_(planner|geometry|plane|schedule|wisdom|family|gpu_)",)),
+    (r"src/plan/(family_bits|joined_rows)", (PLANNER_TESTS, "^test_device_bits$")),
+    (r"src/plan/(family_\w*compute|sum_parts)",
+     (PLANNER_TESTS, "^test_device_(compute|sum_parts)$")),
+    (r"src/plan/\w*segment", (PLANNER_TESTS, "^test_device_segment_sum$")),
+    (r"src/plan/\w*gather", (PLANNER_TESTS, "^test_device_indexed$")),
+    (r"src/plan/(family_|gpu_|packed|plane|grid)",
+     (PLANNER_TESTS, "^test_device_bytes$")),
+    (r"src/plan/", (PLANNER_TESTS,)),
     (r"src/ops/redistribution", ("^test_redistribution",)),
     (r"src/ops/segment_sum", ("^test_(segment_sum|record)$",)),
     (r"src/ir/|src/ops/",
@@ -70,6 +79,9 @@ AREAS = (
     Area("errors", r"src/(desc|ir|plan|ops|host|codegen|runtime)/\w+\.c", "",
          ("ignore",)),
     Area("kernels", r"cl/\w+\.cl", "", ALL_KINDS),
+    # The last, so that the draws of the others stay what they are.
+    Area("families", r"src/plan/(family_|gpu_|packed|plane|grid|joined_rows|"
+         r"segment_order|sum_parts)\w*\.c", "", ALL_KINDS),
 )
 
 Function = namedtuple("Function", "name start end")
@@ -339,8 +351,8 @@ def first_stages(path):
     """What ctest is asked first about a mutant of this file, and for how many
     seconds of CPU a program may run."""
     tests = next(tests for files, tests in FIRST_TESTS if re.match(files, path))
-    limit = 600 if path.startswith("cl/") else 10
-    return [(("-R", regex), limit) for regex in tests]
+    return [(("-R", regex), 600 if regex.startswith("^test_device_") else 10)
+            for regex in tests]
 
 
 def last_stages(path):
