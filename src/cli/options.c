@@ -326,16 +326,16 @@ int rlo__factor_parse(const char *verb,
   return RLO__EXIT_OK;
 }
 
-/* "a, b or c" */
+/* "a, b or c", cut to what there is room for. */
 static void join_words(const char *const *words,
                        int32_t num_words,
                        char *out_text,
                        size_t capacity) {
-  size_t length = 0;
-  for (int32_t n = 0; n < num_words && length < capacity; ++n) {
+  out_text[0] = '\0';
+  for (int32_t n = 0; n < num_words; ++n) {
     const char *before = n == 0 ? "" : n + 1 < num_words ? ", " : " or ";
-    length += (size_t)snprintf(
-        out_text + length, capacity - length, "%s%s", before, words[n]);
+    const size_t length = strlen(out_text);
+    snprintf(out_text + length, capacity - length, "%s%s", before, words[n]);
   }
 }
 
@@ -351,7 +351,7 @@ int rlo__word_parse(const char *verb,
       return RLO__EXIT_OK;
     }
   }
-  char choice[128] = "";
+  char choice[128];
   join_words(words, num_words, choice, sizeof(choice));
   return rlo__fail_usage(verb,
                          "%s%s'%s' is not %.400s",
