@@ -346,7 +346,6 @@ static bool float_fits_float(const rlo__dtype_info *from,
   }
   bool has_zero = !from->format.is_unsigned;
   return (!has_zero || !to->format.is_unsigned) &&
-         (from->format.is_unsigned || !to->format.is_unsigned) &&
          (!has_infinity(from) || has_infinity(to)) &&
          (!has_nan(from) || has_nan(to)) &&
          (!has_negative_zero(from) || has_negative_zero(to));

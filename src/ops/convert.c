@@ -28,7 +28,6 @@ static rlo_status infer(const rlo_shape *src,
 rlo_status rlo_chain_convert(rlo_chain *chain, rlo_dtype dtype) {
   RLO_REQUIRE(chain);
   rlo_shape result;
-  RLO_REQUIRE(chain);
   RLO_TRY(infer(&chain->shape, dtype, &result));
   if (dtype == chain->shape.dtype) {
     return RLO_OK;

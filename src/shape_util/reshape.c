@@ -11,9 +11,8 @@
 static rlo_status check_dims(const int64_t *dims,
                              int32_t rank,
                              int64_t *out_product) {
-  if (rank < 0 || (rank > 0 && dims == NULL)) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "sizes of rank %d, or none given", rank);
+  if (rank < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "sizes of rank %d", rank);
   }
   if (rank > RLO_MAX_RANK) {
     return RLO_FAIL(RLO_UNSUPPORTED,

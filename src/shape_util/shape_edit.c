@@ -125,9 +125,8 @@ static rlo_status insert(const rlo_shape *shape,
                     shape->rank);
   }
   at += at < 0 ? shape->rank + 1 : 0;
-  if (count < 0 || (count > 0 && sizes == NULL)) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "%d new dimensions, or none given", count);
+  if (count < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d new dimensions", count);
   }
   if (count > RLO_MAX_RANK - shape->rank) {
     return RLO_FAIL(RLO_UNSUPPORTED,

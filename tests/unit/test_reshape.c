@@ -63,6 +63,9 @@ RLO_TEST(test_reshape__refuses_what_is_no_reshape) {
                    RLO_OVERFLOW);
   ck_assert_int_eq(rlo_common_factors(dims, 33, dims, 2, bounds, &count),
                    RLO_UNSUPPORTED);
+  ck_assert_int_eq(rlo_common_factors(dims, 2, dims, -1, bounds, &count),
+                   RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(rlo_error_last()->message, "sizes of rank -1");
 }
 
 RLO_TEST(test_reshape__finds_unmodified_dims) {

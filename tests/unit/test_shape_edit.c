@@ -3,6 +3,7 @@
 
 #include "relayout/bitcast.h"
 #include "relayout/shape_util.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
@@ -282,4 +283,25 @@ RLO_TEST(test_shape_edit__failure_leaves_the_result_alone) {
   ck_assert_int_eq(rlo_shape_drop_degenerate_dims(&shape, &result),
                    RLO_INVALID_ARGUMENT);
   test_expect_shape(&result, "s8[7]");
+}
+
+RLO_TEST(test_shape_edit__refuses_no_dims) {
+  rlo_shape shape = test_shape_of("f32[4,5]");
+  rlo_shape result;
+  expect_refusal(rlo_shape_insert_dims(&shape, 0, (int64_t[]){1}, -1, &result),
+                 RLO_INVALID_ARGUMENT,
+                 "-1 new dimensions");
+  expect_refusal(rlo_shape_insert_dims(&shape, 0, NULL, 1, &result),
+                 RLO_INVALID_ARGUMENT,
+                 "'sizes' is NULL, but its length is 1");
+}
+
+/* What is said of a physical place stays with its dimension. */
+RLO_TEST(test_shape_edit__splits_follow_their_dimension) {
+  rlo_shape shape = test_shape_of("f32[4,5]{1,0:SC(1:2)}");
+  rlo_shape result;
+  expect_ok(rlo_shape_prepend_major_dim(&shape, 3, &result));
+  test_expect_shape(&result, "f32[3,4,5]{2,1,0:SC(2:2)}");
+  expect_ok(rlo_shape_append_minor_dim(&shape, 3, &result));
+  test_expect_shape(&result, "f32[4,5,3]{2,1,0:SC(1:2)}");
 }
