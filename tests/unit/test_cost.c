@@ -122,4 +122,6 @@ RLO_TEST(test_cost__refuses_what_has_no_size) {
   ck_assert_int_eq(rlo_shape_predict_cost(&shape, &cost), RLO_UNSUPPORTED);
   rlo_shape empty = test_shape_of("f32[0,9223372036854775807]{1,0:T(8)}");
   ck_assert_int_eq(rlo_shape_predict_cost(&empty, &cost), RLO_OVERFLOW);
+  empty = test_shape_of("f32[9223372036854775807,2,0]{1,0,2:T(*,*,1)}");
+  ck_assert_int_eq(rlo_shape_predict_cost(&empty, &cost), RLO_OVERFLOW);
 }

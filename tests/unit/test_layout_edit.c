@@ -232,6 +232,10 @@ RLO_TEST(test_layout_edit__finds_the_largest_pieces) {
   ck_assert_int_eq(rlo_layout_max_elements_per_split(&layout, dims, 3, &elems),
                    RLO_OK);
   ck_assert_int_eq(elems, 945000);
+  ck_assert_int_eq(rlo_layout_max_elements_per_split(
+                       &layout, (int64_t[]){150, 0, 100}, 3, &elems),
+                   RLO_OK);
+  ck_assert_int_eq(elems, 0);
   static const int64_t huge[] = {INT64_MAX, INT64_MAX};
   rlo_layout plain = rlo_layout_row_major(2);
   ck_assert_int_eq(rlo_layout_max_elements_per_split(&plain, huge, 2, &elems),

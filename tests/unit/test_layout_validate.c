@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "relayout/layout.h"
+#include "relayout/text.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 
@@ -330,4 +331,62 @@ RLO_TEST(test_layout__validates_what_it_carries) {
   layout.pointer_dtype = RLO_DTYPE_U16;
   ck_assert_int_eq(rlo_layout_validate(&layout, two_by_three, 2, RLO_DTYPE_F32),
                    RLO_INVALID_ARGUMENT);
+}
+
+/* ----------------------------------------------------------- address maps */
+
+static void expect_no_map(const char *text,
+                          rlo_status status,
+                          const char *message) {
+  rlo_shape shape;
+  rlo_status got = rlo_shape_parse(text, strlen(text), &shape);
+  ck_assert_msg(got == status, "%s: %d", text, (int)got);
+  ck_assert_msg(strstr(rlo_error_last()->message, message) != NULL,
+                "%s",
+                rlo_error_last()->message);
+}
+
+#define MOST  "9223372036854775807"
+#define ONES  "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"
+#define STARS "*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,1"
+
+RLO_TEST(test_layout__tiles_make_so_many_dimensions_at_most) {
+  static const char words[] =
+      "the layout's tiles make more than 64 physical dimensions";
+  expect_no_map("u8[]{:T(" ONES ")(1)}", RLO_UNSUPPORTED, words);
+  expect_no_map("u8[]{:T(" STARS ")(" STARS ")(" STARS ")(" STARS ")(" STARS
+                ")}",
+                RLO_UNSUPPORTED,
+                words);
+}
+
+RLO_TEST(test_layout__positions_stay_within_64_bits) {
+  expect_no_map("u8[0," MOST "," MOST "]{2,1,0:T(*,1)}",
+                RLO_OVERFLOW,
+                "combined dimensions " MOST " x " MOST " do not fit 64 bits");
+  expect_no_map("u8[" MOST "]{0:L(2)}",
+                RLO_OVERFLOW,
+                MOST " slots rounded up to a multiple of 2 do not fit 64 bits");
+  expect_no_map("u8[3]{:strides(-" MOST ")}",
+                RLO_OVERFLOW,
+                "the strided layout reaches beyond 64-bit positions");
+  expect_no_map("u8[2]{:strides(" MOST ")}",
+                RLO_OVERFLOW,
+                "the strided layout reaches beyond 64-bit positions");
+  expect_no_map("u8[3]{:strides(" MOST ")}",
+                RLO_OVERFLOW,
+                "the strided layout reaches beyond 64-bit positions");
+  expect_no_map("u8[3,3]{:strides(-" MOST ",-1)}",
+                RLO_OVERFLOW,
+                "the strided layout reaches beyond 64-bit positions");
+}
+
+RLO_TEST(test_layout__has_no_number_of_splits_below_0) {
+  rlo_layout layout = rlo_layout_row_major(2);
+  layout.num_split_configs = -1;
+  expect_refused(
+      &layout, RLO_INVALID_ARGUMENT, "a layout cannot have -1 splits");
+  layout.num_split_configs = RLO_MAX_RANK + 1;
+  expect_refused(
+      &layout, RLO_INVALID_ARGUMENT, "a layout cannot have 33 splits");
 }

@@ -106,3 +106,10 @@ RLO_TEST(test_options__a_report_of_a_wrong_size_is_left_alone) {
                    RLO_INVALID_ARGUMENT);
   ck_assert(out.old == 7 && out.recent == 8);
 }
+
+RLO_TEST(test_options__a_struct_that_has_to_be_there) {
+  ck_assert_int_eq(check(NULL), RLO_INVALID_ARGUMENT);
+  ck_assert_str_eq(
+      rlo_error_last()->message,
+      "the pointer to the test options is NULL; begin with TEST_INIT");
+}

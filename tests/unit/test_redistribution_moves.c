@@ -216,3 +216,20 @@ RLO_TEST(test_redistribution_moves__pieces_of_others_are_refused) {
       "device 8 is outside 0..7");
   end(&r);
 }
+
+RLO_TEST(test_redistribution_moves__a_scalar_is_not_filled_alone) {
+  run r = {.num_devices = 2};
+  expect_ok(rlo_shape_parse("f32[]", 5, &r.shapes[0]));
+  r.shapes[1] = r.shapes[0];
+  for (int side = 0; side < 2; ++side) {
+    expect_ok(rlo_sharding_make_maximal(side, &r.shardings[side]));
+  }
+  expect_ok(
+      test_redistribution_create(r.shapes, r.shardings, NULL, 0, &r.plan));
+  rlo_problem_list *list;
+  expect_refusal(rlo_redistribution_lower_fill(r.plan, 1, &list),
+                 RLO_INVALID_ARGUMENT,
+                 "the array has no dimensions: its piece brings the fill");
+  ck_assert_ptr_null(list);
+  end(&r);
+}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,10 +48,31 @@ RLO_TEST(test_sentence__numbers_and_texts_are_as_printf_has_them) {
   EXPECT_AS_PRINTF("%#x %08o %c %p", 255u, 8u, 'c', (void *)got);
   EXPECT_AS_PRINTF("%*d|%-*d|%.*f", 6, 7, 6, 7, 2, 3.14159);
   EXPECT_AS_PRINTF("%s, %10s|%-10s|%.2s|%.*s", "a", "b", "c", "def", 1, "gh");
-  EXPECT_AS_PRINTF("%*s|%-*s|", 5, "a", 5, "b");
+  EXPECT_AS_PRINTF("%*s|%-*s|%*s|%*d", 5, "a", 5, "b", -5, "c", -6, 7);
   EXPECT_AS_PRINTF("%ls %lc", L"wide", (wint_t)L'w');
   EXPECT_AS_PRINTF("naïve ☃ %s", "größer 𝄞 日本");
 }
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat"
+#endif
+
+/* Which compilers warn of, and users may pass. */
+RLO_TEST(test_sentence__what_no_sentence_of_ours_has) {
+  int untouched = 7;
+  errno = ENOENT;
+  ck_assert_str_eq(print(200, "%s: %m", "a file"),
+                   "a file: No such file or directory");
+  ck_assert_str_eq(print(200, "a%nb", &untouched), "ab");
+  ck_assert_int_eq(untouched, 7);
+  ck_assert_str_eq(print(200, "a%"), "a");
+  ck_assert_str_eq(print(200, "%d%-", 5), "5");
+}
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 RLO_TEST(test_sentence__what_a_terminal_would_obey_is_escaped) {
   ck_assert_str_eq(print(200, "'%s'", "\x1b[31mred\n\t\x7f"),

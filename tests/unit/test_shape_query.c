@@ -267,3 +267,11 @@ RLO_TEST(test_shape_query__fits_bounds) {
   actual.dtype = RLO_DTYPE_S32;
   ck_assert(!rlo_shape_fits_bounds(&actual, &bounds));
 }
+
+RLO_TEST(test_shape_query__any_dimension_of_nothing_is_most_major) {
+  rlo_shape shape = test_shape_of("f32[2,0]{0,1}");
+  bool answer = false;
+  ck_assert_int_eq(rlo_shape_is_effectively_most_major(&shape, 0, &answer),
+                   RLO_OK);
+  ck_assert(answer);
+}

@@ -5,6 +5,7 @@
 
 #include "relayout/sharding.h"
 #include "relayout/text.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 static rlo_sharding *parse(const char *text) {
@@ -369,4 +370,91 @@ RLO_TEST(test_sharding__tiles_are_the_whole_array_and_disjoint) {
     }
     rlo_sharding_release(sharding);
   }
+}
+
+static void expect_no_grid(const rlo_sharding_tiles *tiles,
+                           rlo_status status,
+                           const char *message) {
+  rlo_sharding *sharding;
+  expect_refusal(rlo_sharding_make_tiled(tiles, &sharding), status, message);
+  ck_assert_ptr_null(sharding);
+}
+
+RLO_TEST(test_sharding__grids_out_of_their_limits_are_refused) {
+  rlo_sharding_tiles tiles = {.rank = 1, .counts = {4}, .num_subgroups = -1};
+  expect_no_grid(&tiles, RLO_UNSUPPORTED, "-1 subgroups are outside 0..4");
+  tiles.num_subgroups = 5;
+  expect_no_grid(&tiles, RLO_UNSUPPORTED, "5 subgroups are outside 0..4");
+  tiles.num_subgroups = 0;
+  expect_no_grid(&tiles,
+                 RLO_INVALID_ARGUMENT,
+                 "'tiles->devices' is NULL, but its length is 4");
+  tiles.iota_rank = RLO_SHARDING_MAX_IOTA_RANK + 1;
+  expect_no_grid(
+      &tiles, RLO_UNSUPPORTED, "iota of rank 37, and at most 36 is possible");
+  tiles.iota_rank = 2;
+  tiles.iota_permutation[1] = 1;
+  tiles.iota_dims[0] = 4;
+  expect_no_grid(&tiles,
+                 RLO_INVALID_ARGUMENT,
+                 "dimension 1 of iota is 0, and at least 1 is needed");
+}
+
+RLO_TEST(test_sharding__boxes_out_of_their_limits_are_refused) {
+  rlo_sharding *sharding;
+  rlo_box box = {.rank = -1};
+  expect_refusal(rlo_sharding_make_boxes(NULL, 0, &sharding),
+                 RLO_INVALID_ARGUMENT,
+                 "0 boxes, and at least 1 is needed");
+  expect_refusal(
+      rlo_sharding_make_boxes(&box, RLO_SHARDING_MAX_DEVICES + 1, &sharding),
+      RLO_UNSUPPORTED,
+      "1048577 boxes, and at most 1048576 are possible");
+  expect_refusal(rlo_sharding_make_boxes(&box, 1, &sharding),
+                 RLO_INVALID_ARGUMENT,
+                 "box 0 has rank -1, the first one -1, and 0..32 is possible");
+  box.rank = RLO_MAX_RANK + 1;
+  expect_refusal(rlo_sharding_make_boxes(&box, 1, &sharding),
+                 RLO_INVALID_ARGUMENT,
+                 "box 0 has rank 33, the first one 33, and 0..32 is possible");
+  box = (rlo_box){.rank = 1, .start = {-1}};
+  expect_refusal(rlo_sharding_make_boxes(&box, 1, &sharding),
+                 RLO_INVALID_ARGUMENT,
+                 "box 0 is -1:0 in dimension 0; 0 <= start <= limit is needed");
+}
+
+RLO_TEST(test_sharding__more_devices_than_there_may_be_are_not_read) {
+  static char text[2 * (RLO_SHARDING_MAX_DEVICES + 1) + 32] = "{devices=[2]";
+  size_t at = strlen(text);
+  for (int k = 0; k <= RLO_SHARDING_MAX_DEVICES; ++k) {
+    text[at++] = '0';
+    text[at++] = ',';
+  }
+  rlo_sharding *sharding;
+  expect_refusal(rlo_sharding_parse(text, at, &sharding),
+                 RLO_UNSUPPORTED,
+                 "position 2097164: more than 1048576 devices");
+}
+
+RLO_TEST(test_sharding__only_devices_that_are_there_have_boxes) {
+  rlo_shape shape = parse_shape("f32[4]");
+  rlo_sharding *sharding = parse("{devices=[2]<=[2]}");
+  rlo_box box;
+  expect_refusal(rlo_sharding_get_box(sharding, &shape, -1, &box),
+                 RLO_OUT_OF_RANGE,
+                 "device -1 is outside 0..1");
+  expect_refusal(rlo_sharding_get_box(sharding, &shape, 2, &box),
+                 RLO_OUT_OF_RANGE,
+                 "device 2 is outside 0..1");
+  rlo_sharding_release(sharding);
+}
+
+/* One device's box begins where the other's does, and ends elsewhere: both
+ * hold nothing else but the first. */
+RLO_TEST(test_sharding__boxes_with_one_corner_overlap) {
+  rlo_shape shape = parse_shape("f32[4,2]");
+  rlo_sharding *sharding = parse("{boxes=[0:4,0:2][0:4,0:1]}");
+  ck_assert_int_eq(rlo_sharding_validate(sharding, &shape, 2),
+                   RLO_INVALID_ARGUMENT);
+  rlo_sharding_release(sharding);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "relayout/version.h"
 #include "support/suite.h"
 
 RLO_TEST(test_status__names_every_status) {
@@ -205,4 +206,8 @@ RLO_TEST(test_status__each_thread_has_its_record) {
   ck_assert_ptr_eq(result, &mark);
   ck_assert_str_eq(rlo_error_last()->message, "here");
   ck_assert_int_eq(rlo_error_last()->status, RLO_PARSE);
+}
+
+RLO_TEST(test_status__the_version_is_that_of_the_header) {
+  ck_assert_int_eq(rlo_version(), RLO_VERSION);
 }

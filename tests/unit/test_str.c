@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
@@ -134,4 +135,23 @@ RLO_TEST(test_str__truncate_cuts_back) {
   ck_assert(!rlo__str_is_cut(&s));
   rlo__str_append(&s, "D");
   ck_assert_str_eq(buffer, "abcD");
+}
+
+/* Where the characters of a wide text are none of the locale. */
+RLO_TEST(test_str__what_cannot_be_printed_is_a_failure) {
+  const wchar_t foreign[] = {0x2603, 0};
+  char buffer[16];
+  rlo__str s = rlo__str_over(buffer, sizeof buffer);
+  rlo__str_append(&s, "a");
+  rlo__str_printf(&s, "b%ls", foreign);
+  ck_assert_str_eq(buffer, "a");
+  ck_assert_int_ne(rlo__str_status(&s), RLO_OK);
+}
+
+RLO_TEST(test_str__a_length_beyond_memory_is_a_failure) {
+  rlo__str s = rlo__str_growing();
+  rlo__str_append(&s, "a");
+  rlo__str_append_bytes(&s, "", SIZE_MAX);
+  ck_assert_int_eq(rlo__str_status(&s), RLO_OUT_OF_MEMORY);
+  rlo__str_deinit(&s);
 }
