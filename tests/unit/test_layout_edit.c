@@ -253,6 +253,8 @@ static const struct {
 
 RLO_TABLE_TEST(test_layout_edit__knows_major_to_minor_strides, byte_strides) {
   static const int64_t dims[] = {8, 9, 10, 11};
+  ck_assert(!rlo_byte_strides_is_major_to_minor(NULL, dims, 4, RLO_DTYPE_F32));
+  ck_assert(!rlo_byte_strides_is_major_to_minor(dims, NULL, 4, RLO_DTYPE_F32));
   ck_assert_int_eq(rlo_byte_strides_is_major_to_minor(
                        byte_strides[_i].strides, dims, 4, RLO_DTYPE_F32),
                    byte_strides[_i].is_major_to_minor);

@@ -3,6 +3,7 @@
 
 #include "relayout/index.h"
 #include "relayout/shape_util.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
@@ -274,4 +275,22 @@ RLO_TEST(test_shape_query__any_dimension_of_nothing_is_most_major) {
   ck_assert_int_eq(rlo_shape_is_effectively_most_major(&shape, 0, &answer),
                    RLO_OK);
   ck_assert(answer);
+}
+
+RLO_TEST(test_shape_query__does_not_count_long_periods) {
+  rlo_shape shape = test_shape_of("u8[1013]{0:T(*,1000003)(1021,128)}");
+  bool answer = false;
+  expect_refusal(rlo_shape_is_effectively_most_major(&shape, 0, &answer),
+                 RLO_UNSUPPORTED,
+                 "the tiles combine what they cut of dimension 0, and repeat "
+                 "only after more than 1048576 elements");
+}
+
+RLO_TEST(test_shape_query__gives_up_a_search_of_the_last_element) {
+  rlo_shape shape = test_shape_of("u8[8,2048,65537]{2,1,0:T(*,5,65537)}");
+  int64_t bytes;
+  expect_refusal(rlo_shape_array_data_size(&shape, &bytes),
+                 RLO_UNSUPPORTED,
+                 "the tiles do not divide one another, and the last element is "
+                 "one of too many that may be it");
 }
