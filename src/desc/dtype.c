@@ -98,9 +98,6 @@ const char *rlo_dtype_name(rlo_dtype dtype) {
 rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
   RLO_REQUIRE(name, out_dtype);
   *out_dtype = RLO_DTYPE_INVALID;
-  if (name == NULL) {
-    return RLO_FAIL(RLO_NOT_FOUND, "no name of an element type was given");
-  }
   for (int number = 0; number < num_infos; ++number) {
     if (infos[number].name != NULL && strcmp(infos[number].name, name) == 0) {
       *out_dtype = (rlo_dtype)number;

@@ -380,6 +380,17 @@ static void expect_no_grid(const rlo_sharding_tiles *tiles,
   ck_assert_ptr_null(sharding);
 }
 
+RLO_TEST(test_sharding__kinds_with_parameters_are_not_made_without) {
+  static const int kinds[] = {
+      RLO_SHARDING_MAXIMAL, RLO_SHARDING_TILED, RLO_SHARDING_BOXES, 99};
+  for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; ++n) {
+    rlo_sharding *sharding;
+    ck_assert_int_eq(rlo_sharding_make((rlo_sharding_kind)kinds[n], &sharding),
+                     RLO_INVALID_ARGUMENT);
+    ck_assert_ptr_null(sharding);
+  }
+}
+
 RLO_TEST(test_sharding__grids_out_of_their_limits_are_refused) {
   rlo_sharding_tiles tiles = {.rank = 1, .counts = {4}, .num_subgroups = -1};
   expect_no_grid(&tiles, RLO_UNSUPPORTED, "-1 subgroups are outside 0..4");

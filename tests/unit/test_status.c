@@ -210,4 +210,5 @@ RLO_TEST(test_status__each_thread_has_its_record) {
 
 RLO_TEST(test_status__the_version_is_that_of_the_header) {
   ck_assert_int_eq(rlo_version(), RLO_VERSION);
+  ck_assert_str_eq(rlo_version_string(), RLO_VERSION_STRING);
 }
