@@ -197,6 +197,75 @@ RLO_TEST(test_piece__packing_keeps_the_order_of_a_sum) {
       RLO_UNSUPPORTED,
       "packed memory of a lattice of 1 dims might change the order of a sum; "
       "that of its hull does not");
-  lattice = rlo__lattice_hull(&lattice);
+  bool is_hull = false;
+  expect_ok(rlo__problem_packing(&piece, RLO__SIDE_SOURCE, &lattice, &is_hull));
+  ck_assert(is_hull);
+  ck_assert_int_eq(lattice.num_dims, 0);
+  ck_assert_int_eq(lattice.run_bytes, 820);
   expect_ok(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &lattice, &rebased));
+}
+
+/* One reduction axis has one order, unless the whole box has one. */
+RLO_TEST(test_piece__packing_keeps_the_order_of_a_sequence) {
+  test_plan_make(
+      32, 1, (int64_t[]){3}, (int64_t[]){100}, (int64_t[]){0}, &piece);
+  piece.update = RLO_UPDATE_COMBINE;
+  piece.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
+                                      .dst_type = RLO_DTYPE_F32,
+                                      .dst_unit_bits = 32,
+                                      .alpha = 1.0};
+  piece.src_bytes = 804;
+  piece.dst_bytes = 4;
+  rlo__lattice lattice;
+  bool is_hull = true;
+  expect_ok(rlo__problem_packing(&piece, RLO__SIDE_SOURCE, &lattice, &is_hull));
+  ck_assert(!is_hull);
+  ck_assert_int_eq(rlo__lattice_bytes(&lattice), 12);
+  piece.arithmetic.is_sequential = true;
+  expect_ok(rlo__problem_packing(&piece, RLO__SIDE_SOURCE, &lattice, &is_hull));
+  ck_assert(is_hull);
+  ck_assert_int_eq(lattice.run_bytes, 804);
+}
+
+/* Lattices that do not hold what the problem touches, or not by units. */
+RLO_TEST(test_piece__lattices_that_do_not_fit_are_refused) {
+  static const char message[] =
+      "the source is not linear in packed memory of a lattice of 1 dims; in "
+      "that of its hull it is";
+  rlo__lattice rows = {.base_byte = 8,
+                       .num_dims = 1,
+                       .extents = {3},
+                       .strides = {8},
+                       .run_bytes = 2};
+  make_bytes(3, 8, 17);
+  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased),
+                 RLO_UNSUPPORTED,
+                 message);
+  rows.base_byte = 0;
+  expect_ok(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased));
+  ck_assert_int_eq(rebased.src.axis[0], 2);
+  /* Rows of 3 bytes are no number of units of 2. */
+  rows.run_bytes = 3;
+  test_plan_make(16, 1, (int64_t[]){3}, (int64_t[]){4}, (int64_t[]){1}, &piece);
+  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased),
+                 RLO_UNSUPPORTED,
+                 message);
+  /* A quotient steps as it likes. */
+  make_bytes(3, 8, 17);
+  piece.num_terms = 1;
+  piece.terms[0] = (rlo_term){.kind = RLO_TERM_QUOTIENT, .divisor = 2};
+  piece.terms[0].form.axis[0] = 1;
+  piece.src.term[0] = 1;
+  expect_refusal(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased),
+                 RLO_UNSUPPORTED,
+                 message);
+  /* Nothing is read: two guards leave no point. */
+  make_bytes(3, 8, 17);
+  piece.num_guards = 2;
+  piece.guards[0] = (rlo_guard){.kind = RLO_GUARD_SKIP, .limit = 1};
+  piece.guards[1] = (rlo_guard){.kind = RLO_GUARD_SKIP, .limit = 1};
+  piece.guards[0].form.axis[0] = piece.guards[1].form.axis[0] = 1;
+  piece.guards[1].form.base = -2;
+  rows.base_byte = 8;
+  expect_ok(rlo__problem_rebase(&piece, RLO__SIDE_SOURCE, &rows, &rebased));
 }
