@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/file_replace.h"
 #include "base/status.h"
@@ -103,6 +104,41 @@ RLO_TEST(test_file__reads_what_has_no_size) {
                    RLO_OK);
   ck_assert_uint_gt(bytes, 10);
   rlo__free(data);
+}
+
+RLO_TEST(test_file__reads_what_does_not_end_up_to_the_limit) {
+  char *data = NULL;
+  size_t bytes = 7;
+  ck_assert_int_eq(rlo__file_read("/dev/zero", 300000, &data, &bytes),
+                   RLO_OUT_OF_RANGE);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "\"/dev/zero\" has more than the 300000 bytes allowed here");
+  ck_assert_ptr_null(data);
+  ck_assert_uint_eq(bytes, 0);
+}
+
+RLO_TEST(test_file__a_directory_says_what_it_cannot_do) {
+  rlo__directory directory;
+  uint8_t *data = NULL;
+  size_t bytes = 0;
+  char inner[128];
+  ck_assert_int_eq(
+      rlo__directory_open(folder, geteuid(), RLO__DIRECTORY_OPEN, &directory),
+      RLO_OK);
+  ck_assert_int_eq(rlo__directory_write(&directory, "target", "four", 4),
+                   RLO_OK);
+  ck_assert_int_eq(rlo__directory_read(&directory, "target", 3, &data, &bytes),
+                   RLO_OUT_OF_RANGE);
+  ck_assert_str_eq(rlo_error_last()->message,
+                   "\"target\" has 4 bytes; at most 3 are allowed");
+  ck_assert_ptr_null(data);
+  (void)snprintf(inner, sizeof inner, "%s/inner", folder);
+  ck_assert_int_eq(mkdir(inner, 0700), 0);
+  ck_assert_int_eq(rlo__directory_remove(&directory, "inner"), RLO_IO);
+  ck_assert_int_eq(rmdir(inner), 0);
+  ck_assert_int_eq(rlo__directory_remove(&directory, "target"), RLO_OK);
+  ck_assert_int_eq(rlo__directory_remove(&directory, "target"), RLO_OK);
+  rlo__directory_close(&directory);
 }
 
 RLO_TEST(test_file__names_what_is_not_there) {
