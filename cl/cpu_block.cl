@@ -198,9 +198,11 @@ RLO_INLINE void rlo_transpose_block(__private const rlo_block *block,
                                     int k,
                                     __private rlo_line *lines) {
   __private rlo_unit *units = (__private rlo_unit *)lines;
+  const rlo_join join = block->rows.join;
   for (int j = 0; j < L; ++j) {
-    __global const uchar *p = block->from + rlo_row_at(block->rows, j);
-    units[j] = rlo_read_unit(p + k * E, block->rows.join);
+    __global const uchar *p = block->from + rlo_row_at(block->rows, j) + k * E;
+    units[j] = join.step == 0 ? *(__global const rlo_unit_any *)p
+                              : rlo_read_unit(p, join);
   }
 }
 #endif

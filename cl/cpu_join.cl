@@ -20,7 +20,7 @@
 #endif
 
 /* Rows that are joined: the distance from one to the next, and the first bit of
- * element h. A distance of 0: bytes are read as they are. */
+ * element h. A distance of 0: bytes of a block are read as they are. */
 typedef struct rlo_join {
   long step;
   uint bit;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "runtime/context.h"
 #include "support/device_suite.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
@@ -90,6 +91,17 @@ static const bits_case joined[] = {
      "tile", 0, 0},
 };
 
+/* The same by a compiler that does not know how to shuffle vectors. The problems
+ * are others, since a context remembers what it planned. */
+static const bits_case joined_plainly[] = {
+    {"s4[140,134]{1,0:E(4)}", "s4[134,140]{1,0:E(4)}", "1,0", CPU, "tile", 0,
+     2},
+    {"u1[528,520]{1,0:E(1)}", "u1[520,528]{1,0:E(1)}", "1,0", CPU, "tile", 0,
+     0},
+    {"u2[288,264]{1,0:E(2)}", "u2[288,264]{0,1:E(2)pad(292,272)fill(one)}", "",
+     CPU, "tile", 1, 0},
+};
+
 /* Everything else. */
 static const bits_case others[] = {
     /* Odd rows begin within bytes, and so do their runs. */
@@ -139,6 +151,18 @@ RLO_TEST(test_device_bits__joined_rows_are_exact) {
   for (size_t n = 0; n < sizeof joined / sizeof joined[0]; ++n) {
     run_case(&joined[n]);
   }
+}
+
+RLO_TEST(test_device_bits__joined_rows_are_exact_without_shuffles) {
+  test_device_optimise(false);
+  bool *has_shuffle = &device.context->device_info.has_vector_shuffle;
+  const bool own = *has_shuffle;
+  *has_shuffle = false;
+  for (size_t n = 0; n < sizeof joined_plainly / sizeof joined_plainly[0];
+       ++n) {
+    run_case(&joined_plainly[n]);
+  }
+  *has_shuffle = own;
 }
 
 RLO_TEST(test_device_bits__any_bits_are_exact) {
