@@ -14,16 +14,18 @@
 /* Rows of a 16-byte lane group, which is also the columns of one lane. */
 #define RLO_LANE_UNITS (16 / RLO_UNIT_BYTES)
 
-/* Where the rows of a block begin, in bytes: in a table, or where `table` is 0
- * at multiples of `step`. And how each is read. */
+/* Where the rows of a block begin, in bytes: in a table, or without one at
+ * multiples of `step`. And how each is read. A flag says which, since a private
+ * pointer in memory that was zeroed is not null for Mesa's rusticl. */
 typedef struct rlo_row_list {
   __private const long *table;
   long step;
   rlo_join join;
+  bool is_listed;
 } rlo_row_list;
 
 RLO_INLINE long rlo_row_at(rlo_row_list rows, int k) {
-  return rows.table != 0 ? rows.table[k] : k * rows.step;
+  return rows.is_listed ? rows.table[k] : k * rows.step;
 }
 
 /* 1: while a block is loaded, the rows of one that comes later are brought into

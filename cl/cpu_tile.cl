@@ -112,9 +112,10 @@ typedef struct rlo_tile {
   bool is_first, is_last; /* of the tiles along b */
 } rlo_tile;
 
-/* Target of a block: line c is stored to column c of the stage, or if that is 0
- * to column c of the destination. */
+/* Target of a block: line c is stored to column c of the stage, or of the
+ * destination. */
 typedef struct rlo_target {
+  bool is_staged;
   __private uchar *stage;
   __global uchar *to;
   rlo_places columns;
@@ -122,7 +123,7 @@ typedef struct rlo_target {
 } rlo_target;
 
 RLO_INLINE void rlo_store_block_line(rlo_target target, int c, rlo_line line) {
-  if (target.stage != 0) {
+  if (target.is_staged) {
     *(__private rlo_line_any *)(target.stage + c * RLO_STAGE_BYTES) = line;
   } else {
     __global uchar *p =
@@ -157,6 +158,7 @@ RLO_INLINE rlo_near rlo_find_near(__private const rlo_tile *tile,
   near.rows = (rlo_row_list){0, tile->src_step, tile->join};
   near.from = is_next ? next->row + (x - box.x0) * E : tile->from + x * E;
 #if RLO_LEVELS > 1
+  near.rows.is_listed = true;
   near.rows.table = is_next ? next->places : tile->rows + j;
   near.from -= is_next ? *next->places : 0;
 #else
@@ -179,7 +181,7 @@ RLO_INLINE void rlo_move_block(__private const rlo_tile *tile,
   /* Rows that lie at one step are quicker. Both kinds are stored by the same
    * code: LLVM merges equal stores of two branches and drops that they are
    * non-temporal. */
-  const rlo_row_list listed = {tile->rows + j, 0, tile->join};
+  const rlo_row_list listed = {tile->rows + j, 0, tile->join, true};
   if (listed.table[L - 1] - listed.table[0] == (L - 1) * tile->src_ld_bytes) {
     rlo_load_block(&block, from + listed.table[0], even, near, next);
   } else {
@@ -264,6 +266,7 @@ RLO_INLINE void rlo_move_direct(__private const rlo_tile *tile,
   for (long j = box.y0; j < box.y1; j += L) {
     for (long i = box.x0; i < box.x1; i += L) {
       const rlo_target target = {
+          false,
           0,
           tile->to + j * E,
           rlo_places_from(tile->columns, i, tile->dst_ld_bytes),
@@ -315,7 +318,7 @@ RLO_INLINE void rlo_load_window(__private const rlo_tile *tile,
     for (long i = w.c0; i < w.c1; i += L) {
       const long block_x = min(i, reach);
       if (block_y >= min_y && block_x >= min_x) {
-        const rlo_target target = {rlo_window_at(w, block_x, block_y)};
+        const rlo_target target = {true, rlo_window_at(w, block_x, block_y)};
         rlo_move_block(tile, block_x, block_y, target, here, next);
       } else {
         const long j1 = min(j + L, w.r1);
