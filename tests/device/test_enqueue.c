@@ -369,8 +369,26 @@ RLO_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs) {
   rlo_plan_release(again);
 }
 
+static bool have_one_kernel(const rlo_problem problems[2]) {
+  rlo_plan_report *reports[2];
+  for (int32_t n = 0; n < 2; ++n) {
+    ck_assert_int_eq(rlo_plan_explain(&problems[n],
+                                      rlo_context_device_info(device.context),
+                                      NULL,
+                                      0,
+                                      0,
+                                      &reports[n]),
+                     RLO_OK);
+  }
+  bool is_one = strcmp(reports[0]->kernel_name, reports[1]->kernel_name) == 0;
+  rlo_plan_report_release(reports[0]);
+  rlo_plan_report_release(reports[1]);
+  return is_one;
+}
+
 /* The same kernel with other numbers: constants of the plan before must not be
- * taken for those of this one. */
+ * taken for those of this one. Kernels for devices without local memory may
+ * differ, but on PoCL there is one. */
 RLO_TEST(test_enqueue__plans_that_share_a_program_take_turns) {
   rlo_problem problems[2] = {
       lower("f32[64,128]", "f32[128,64]", (const int32_t[]){1, 0}),
@@ -393,7 +411,9 @@ RLO_TEST(test_enqueue__plans_that_share_a_program_take_turns) {
                      RLO_OK);
     ck_assert(memcmp(got, wanted, SMALL_BYTES) == 0);
   }
-  ck_assert_int_le(programs_built(), before + 1);
+  const bool is_shared = have_one_kernel(problems);
+  ck_assert(is_shared || !test_device_is_pocl(&device));
+  ck_assert_int_le(programs_built(), before + (is_shared ? 1 : 2));
   clReleaseMemObject(src);
   clReleaseMemObject(dst);
   rlo_plan_release(plans[0]);

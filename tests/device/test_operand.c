@@ -362,7 +362,8 @@ RLO_TEST(test_operand__flags_that_forbid_it) {
   clReleaseMemObject(write_only);
 }
 
-/* y = x + y: the destination is read and written. */
+/* y = x + y: the destination is read and written. In integers, which each
+ * device adds. */
 RLO_TEST(test_operand__flags_that_forbid_an_update) {
   const int32_t permutation[] = {1, 0};
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
@@ -373,8 +374,8 @@ RLO_TEST(test_operand__flags_that_forbid_an_update) {
   cl_mem read_only = buffer_of(CL_MEM_READ_ONLY, 1024, NULL);
   cl_mem write_only = buffer_of(CL_MEM_WRITE_ONLY, 1024, NULL);
   options.beta = 1;
-  ck_assert_int_eq(rlo_shape_parse("f32[6,10]", 9, &from), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse("f32[10,6]", 9, &to), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse("s32[6,10]", 9, &from), RLO_OK);
+  ck_assert_int_eq(rlo_shape_parse("s32[10,6]", 9, &to), RLO_OK);
   ck_assert_int_eq(
       rlo_relayout_combine(&from, &to, permutation, &options, &problem),
       RLO_OK);
