@@ -16,6 +16,7 @@
 #include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
+#include "runtime/context.h"
 #include "support/memcheck.h"
 #include "support/plan_case.h"
 
@@ -44,6 +45,12 @@ test_device test_device_open(void) {
   ck_assert_msg(rlo_context_create_default(-1, NULL, &device.context) == RLO_OK,
                 "%s",
                 rlo_error_last()->message);
+  if (getenv("RELAYOUT_TEST_PLAIN") != NULL) {
+    rlo_device_info *info = &device.context->device_info;
+    info->has_nontemporal_store = false;
+    info->has_vector_shuffle = false;
+    info->has_builtin_prefetch = false;
+  }
   device.queue = test_device_make_queue(&device, 0);
   return device;
 }

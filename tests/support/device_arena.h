@@ -37,7 +37,9 @@ typedef struct test_device {
   cl_command_queue queue;
 } test_device;
 
-/** Open the default device; the test fails if there is none. */
+/** Open the default device; the test fails if there is none. Where
+ *  RELAYOUT_TEST_PLAIN is set, as one whose compiler takes nothing beside
+ *  OpenCL C: kernels are those for drivers that the library does not know. */
 test_device test_device_open(void);
 /** One more queue; the caller releases it. */
 cl_command_queue test_device_make_queue(const test_device *device,
