@@ -174,7 +174,8 @@ RLO_API const rlo_split_config *rlo_layout_split_config(
     const rlo_layout *layout, int32_t dimension);
 
 /** XLA's MaxSplitSize: returns the size of the largest piece into which logical
- *  dimension k, in [-rank, rank), is split; its own size if it is not. */
+ *  dimension k, in [-rank, rank), is split; its own size if it is not; 0 for
+ *  another k. */
 RLO_API int64_t rlo_layout_max_split_size(const rlo_layout *layout,
                                           const int64_t *dims,
                                           int32_t rank,

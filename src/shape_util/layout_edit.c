@@ -189,6 +189,9 @@ int64_t rlo_layout_max_split_size(const rlo_layout *layout,
   RLO_REQUIRE_OR(0, layout, dims);
   int32_t physical = 0;
   k += k < 0 ? rank : 0;
+  if (k < 0 || k >= rank) {
+    return 0;
+  }
   while (physical < rank && rlo_layout_major(layout, rank, physical) != k) {
     ++physical;
   }

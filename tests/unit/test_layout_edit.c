@@ -229,6 +229,8 @@ RLO_TEST(test_layout_edit__finds_the_largest_pieces) {
   ck_assert_int_eq(rlo_layout_max_split_size(&layout, dims, 3, 0), 150);
   ck_assert_int_eq(rlo_layout_max_split_size(&layout, dims, 3, 1), 90);
   ck_assert_int_eq(rlo_layout_max_split_size(&layout, dims, 3, 2), 70);
+  ck_assert_int_eq(rlo_layout_max_split_size(&layout, dims, 2, 2), 0);
+  ck_assert_int_eq(rlo_layout_max_split_size(&layout, dims, 2, -3), 0);
   ck_assert_int_eq(rlo_layout_max_elements_per_split(&layout, dims, 3, &elems),
                    RLO_OK);
   ck_assert_int_eq(elems, 945000);
