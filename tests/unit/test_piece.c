@@ -178,17 +178,22 @@ RLO_TEST(test_piece__sums_keep_their_order) {
                  "the order of the whole box");
 }
 
-/* In packed memory two reduction axes would continue each other. */
-RLO_TEST(test_piece__packing_keeps_the_order_of_a_sum) {
-  test_plan_make(
-      32, 2, (int64_t[]){3, 5}, (int64_t[]){100, 1}, (int64_t[]){0, 0}, &piece);
+/* The piece sums f32 to one cell. */
+static void become_a_sum(int64_t src_bytes) {
   piece.update = RLO_UPDATE_COMBINE;
   piece.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
                                       .dst_type = RLO_DTYPE_F32,
                                       .dst_unit_bits = 32,
                                       .alpha = 1.0};
-  piece.src_bytes = 820;
+  piece.src_bytes = src_bytes;
   piece.dst_bytes = 4;
+}
+
+/* In packed memory two reduction axes would continue each other. */
+RLO_TEST(test_piece__packing_keeps_the_order_of_a_sum) {
+  test_plan_make(
+      32, 2, (int64_t[]){3, 5}, (int64_t[]){100, 1}, (int64_t[]){0, 0}, &piece);
+  become_a_sum(820);
   expect_footprint(RLO__SIDE_SOURCE, 0, 3, 400, 20, true);
   rlo__lattice lattice;
   expect_ok(rlo__problem_footprint(&piece, RLO__SIDE_SOURCE, &lattice));
@@ -209,13 +214,7 @@ RLO_TEST(test_piece__packing_keeps_the_order_of_a_sum) {
 RLO_TEST(test_piece__packing_keeps_the_order_of_a_sequence) {
   test_plan_make(
       32, 1, (int64_t[]){3}, (int64_t[]){100}, (int64_t[]){0}, &piece);
-  piece.update = RLO_UPDATE_COMBINE;
-  piece.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
-                                      .dst_type = RLO_DTYPE_F32,
-                                      .dst_unit_bits = 32,
-                                      .alpha = 1.0};
-  piece.src_bytes = 804;
-  piece.dst_bytes = 4;
+  become_a_sum(804);
   rlo__lattice lattice;
   bool is_hull = true;
   expect_ok(rlo__problem_packing(&piece, RLO__SIDE_SOURCE, &lattice, &is_hull));
