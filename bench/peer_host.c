@@ -48,7 +48,7 @@ static void *create(const bench_move *move) {
   state->arena = move->arena;
   int64_t offset = 0;
   for (int32_t n = 0; n < move->item->num_operands; ++n) {
-    if (rlo__host_mover_create(&move->problem[n], NULL, &state->movers[n]) !=
+    if (rlo__host_mover_create(&move->problem[n], &state->movers[n]) !=
         RLO_OK) {
       bench_fail_last("the host mover");
       release(state);

@@ -50,8 +50,7 @@ static rlo_status fill(rlo_context *context,
     RLO_TRY(
         context != NULL
             ? rlo_plan_create(context, problem, NULL, &task->plans[task->count])
-            : rlo__host_mover_create(
-                  problem, NULL, &task->movers[task->count]));
+            : rlo__host_mover_create(problem, &task->movers[task->count]));
   }
   return RLO_OK;
 }

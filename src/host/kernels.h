@@ -101,15 +101,11 @@ typedef struct rlo__host_kernels {
 
 /** The best kernels of an x86-64 processor with vectors of at most so many
  *  bytes; NULL on other processors. */
-const rlo__host_kernels *rlo__host_kernels_x86(int32_t max_vector_bytes);
+const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes);
 
-/**
- * The kernels for this processor.
- * @param max_vector_bytes  16, 32 or 64: none with wider vectors; 0: any; 1:
- *                          portable C.
- * @return static memory. Threads: safe.
- */
-const rlo__host_kernels *rlo__host_kernels_get(int32_t max_vector_bytes);
+/** The best kernels for this processor, of at most the threshold
+ *  host_vector_bytes. Static memory. Threads: safe. */
+const rlo__host_kernels *rlo__host_kernels_get(void);
 
 /** Writes the masks for streams of units of `unit_bytes`, a power of two up to
  *  16: RLO__HOST_MASK_BYTES(num_streams) bytes. */

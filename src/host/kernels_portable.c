@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/threshold.h"
 #include "host/kernels.h"
 
 #include <string.h>
@@ -75,8 +76,8 @@ static const rlo__host_kernels portable = {
 
 /* ------------------------------------------------------ for all processors */
 
-const rlo__host_kernels *rlo__host_kernels_get(int32_t max_vector_bytes) {
-  int32_t bytes = max_vector_bytes == 0 ? 64 : max_vector_bytes;
+const rlo__host_kernels *rlo__host_kernels_get(void) {
+  const int64_t bytes = rlo__thresholds.host_vector_bytes;
   const rlo__host_kernels *found =
       bytes < 16 ? NULL : rlo__host_kernels_x86(bytes);
   return found == NULL ? &portable : found;

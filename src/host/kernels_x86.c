@@ -228,7 +228,7 @@ static const rlo__host_kernels ssse3 = KERNELS(sse2, 16, split, join);
 static const rlo__host_kernels avx2 = KERNELS(avx2, 32, split, join);
 static const rlo__host_kernels avx512 = KERNELS(avx512, 64, split, join);
 
-const rlo__host_kernels *rlo__host_kernels_x86(int32_t max_vector_bytes) {
+const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes) {
   if (max_vector_bytes >= 64 && __builtin_cpu_supports("avx512f") &&
       __builtin_cpu_supports("avx512bw")) {
     return &avx512;
@@ -241,7 +241,7 @@ const rlo__host_kernels *rlo__host_kernels_x86(int32_t max_vector_bytes) {
 
 #else
 
-const rlo__host_kernels *rlo__host_kernels_x86(int32_t max_vector_bytes) {
+const rlo__host_kernels *rlo__host_kernels_x86(int64_t max_vector_bytes) {
   (void)max_vector_bytes;
   return NULL;
 }

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "base/threshold.h"
 #include "host/nest.h"
 #include "host/peel.h"
 #include "host/slices.h"
@@ -14,10 +15,6 @@
 #include "ir/validate.h"
 
 enum {
-  /** The default of rlo__host_mover_options.past_caches_bytes. */
-  PAST_CACHES_BYTES = 4 * 1024 * 1024,
-  /** A thread that moves less is not worth its start. */
-  MIN_THREAD_BYTES = 256 * 1024,
   MAX_THREADS = 256,
   /** Work, in bytes that a nest writes: of a turn of its loops, and of a point
    *  that the reference runs. */
@@ -282,19 +279,15 @@ static rlo_status create(rlo__host_mover *mover, const rlo_problem *problem) {
 }
 
 rlo_status rlo__host_mover_create(const rlo_problem *problem,
-                                  const rlo__host_mover_options *options,
                                   rlo__host_mover **out_mover) {
-  static const rlo__host_mover_options defaults = {0, 0};
   RLO_TRY(rlo__problem_validate(problem));
-  const rlo__host_mover_options *o = options == NULL ? &defaults : options;
   rlo__host_mover *mover = rlo__alloc(sizeof *mover);
   if (mover == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  mover->kernels = rlo__host_kernels_get(o->max_vector_bytes);
+  mover->kernels = rlo__host_kernels_get();
   mover->is_past_caches =
-      problem->dst_bytes >=
-      (o->past_caches_bytes == 0 ? PAST_CACHES_BYTES : o->past_caches_bytes);
+      problem->dst_bytes >= rlo__thresholds.host_past_caches_bytes;
   mover->index_bytes = rlo_problem_loads(problem) ? problem->index_bytes : 0;
   rlo_status status = create(mover, problem);
   if (status != RLO_OK) {
@@ -407,7 +400,7 @@ rlo_status rlo__host_mover_run(const rlo__host_mover *mover,
                                const void *indices,
                                void *dst,
                                int32_t num_threads) {
-  const double most = mover->work / (double)MIN_THREAD_BYTES;
+  const double most = mover->work / (double)rlo__thresholds.host_thread_bytes;
   int32_t threads = num_threads < MAX_THREADS ? num_threads : MAX_THREADS;
   threads = most < threads ? (int32_t)most : threads;
   if (threads <= 1) {

@@ -14,25 +14,14 @@
  */
 typedef struct rlo__host_mover rlo__host_mover;
 
-typedef struct rlo__host_mover_options {
-  /** Destinations of at least so many bytes are stored past the caches; 0: 4
-   *  MiB, about what caches hold. */
-  int64_t past_caches_bytes;
-  /** Of rlo__host_kernels_get: 16, 32, 64; 1: portable C; 0: any. */
-  int32_t max_vector_bytes;
-} rlo__host_mover_options;
-
 /**
  * Prepares a problem.
  * @param problem  borrowed for the call; need not be canonical.
- * @param options  may be NULL.
  * @param out_mover  the caller's; release it with rlo__host_mover_release.
  * @return RLO_OK; RLO_OUT_OF_MEMORY; or what rlo__problem_validate returns.
  */
-RLO_NODISCARD rlo_status
-rlo__host_mover_create(const rlo_problem *problem,
-                       const rlo__host_mover_options *options,
-                       rlo__host_mover **out_mover);
+RLO_NODISCARD rlo_status rlo__host_mover_create(const rlo_problem *problem,
+                                                rlo__host_mover **out_mover);
 
 /** NULL is legal. */
 void rlo__host_mover_release(rlo__host_mover *mover);

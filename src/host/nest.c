@@ -4,29 +4,10 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/threshold.h"
 #include "ir/problem.h"
 
-enum {
-  LINE = RLO__HOST_LINE_BYTES,
-  /** Axes are joined to a side until it has so many bytes. */
-  ENOUGH_SRC_BYTES = 16 * LINE,
-  ENOUGH_DST_BYTES = 16 * LINE,
-  /** A tile of blocks: what it reads of a row, and writes of one. Without a
-   *  stage it may be wider. */
-  TILE_SRC_BYTES = 8 * LINE,
-  STAGED_TILE_SRC_BYTES = 4 * LINE,
-  TILE_DST_BYTES = 16 * LINE,
-  MIN_TILE_DST_BYTES = 4 * LINE,
-  TILE_BYTES = 128 * 1024,
-  STAGED_TILE_BYTES = 64 * 1024,
-  /** A tile of grains. */
-  GRAINS_SRC_BYTES = 16 * LINE,
-  GRAINS_BYTES = 16 * 1024,
-  /** What a tile has of each of a few streams. */
-  STREAM_BYTES = 4 * 1024,
-  /** A grain that is longer is moved in chunks. */
-  CHUNK_BYTES = 64 * 1024
-};
+enum { LINE = RLO__HOST_LINE_BYTES };
 
 typedef struct axis {
   int64_t extent, src, dst;
@@ -133,7 +114,7 @@ static void grow_sides(chooser *c) {
     axis *next = NULL;
     if (nest->dst_step == grain && to->num_levels > 0 &&
         to->num_levels < RLO__HOST_MAX_LEVELS &&
-        to->extent * grain < ENOUGH_DST_BYTES) {
+        to->extent * grain < rlo__thresholds.host_side_bytes) {
       next = find_free(c, 0, to->extent * grain);
     }
     if (next == NULL) {
@@ -145,7 +126,7 @@ static void grow_sides(chooser *c) {
     axis *next = NULL;
     if (nest->src_step == grain && from->num_levels > 0 &&
         from->num_levels < RLO__HOST_MAX_LEVELS &&
-        from->extent * grain < ENOUGH_SRC_BYTES) {
+        from->extent * grain < rlo__thresholds.host_side_bytes) {
       next = find_free(c, from->extent * grain, 0);
     }
     if (next == NULL) {
@@ -243,10 +224,13 @@ static void choose_blocks(const chooser *c) {
   rlo__host_nest *nest = c->nest;
   const int64_t grain = nest->grain_bytes;
   const bool is_staged = !has_line_rows(c);
-  const int64_t row = is_staged ? STAGED_TILE_SRC_BYTES : TILE_SRC_BYTES;
-  const int64_t bytes = is_staged ? STAGED_TILE_BYTES : TILE_BYTES;
+  const int64_t row = is_staged ? rlo__thresholds.host_staged_tile_src_bytes
+                                : rlo__thresholds.host_tile_src_bytes;
+  const int64_t bytes = is_staged ? rlo__thresholds.host_staged_tile_bytes
+                                  : rlo__thresholds.host_tile_bytes;
   const int64_t column = rlo__max(
-      MIN_TILE_DST_BYTES, rlo__min(TILE_DST_BYTES, bytes / (row / grain)));
+      rlo__thresholds.host_tile_min_dst_bytes,
+      rlo__min(rlo__thresholds.host_tile_dst_bytes, bytes / (row / grain)));
   nest->tile_src = cut(nest->along_src.extent, row / grain, LINE / grain);
   nest->tile_dst = cut(nest->along_dst.extent, column / grain, LINE / grain);
 }
@@ -256,29 +240,35 @@ static void choose_tiles(const chooser *c) {
   const int64_t grain = nest->grain_bytes;
   const int64_t from = nest->along_src.extent;
   const int64_t to = nest->along_dst.extent;
-  nest->chunk_bytes = rlo__min(grain, CHUNK_BYTES);
+  nest->chunk_bytes = rlo__min(grain, rlo__thresholds.host_chunk_bytes);
   switch (nest->move) {
     case RLO__HOST_MOVE_BLOCKS:
       choose_blocks(c);
       break;
     case RLO__HOST_MOVE_SPLIT:
       nest->tile_src = from;
-      nest->tile_dst = rlo__min(to, STREAM_BYTES / grain);
+      nest->tile_dst = rlo__min(to, rlo__thresholds.host_stream_bytes / grain);
       break;
     case RLO__HOST_MOVE_JOIN:
       nest->tile_dst = to;
-      nest->tile_src = rlo__min(from, STREAM_BYTES / grain);
+      nest->tile_src =
+          rlo__min(from, rlo__thresholds.host_stream_bytes / grain);
       break;
     case RLO__HOST_MOVE_SPLAT:
       nest->tile_src = 1;
-      nest->tile_dst = rlo__min(to, (int64_t)CHUNK_BYTES / LINE * LINE);
+      nest->tile_dst =
+          rlo__min(to, rlo__thresholds.host_chunk_bytes / LINE * LINE);
       break;
     case RLO__HOST_MOVE_GRAINS:
-      nest->tile_src =
-          cut(from, rlo__min(GRAINS_BYTES, GRAINS_SRC_BYTES) / grain, 1);
-      nest->tile_dst = cut(to,
-                           GRAINS_BYTES / (grain * nest->tile_src),
-                           LINE / rlo__gcd(grain, LINE));
+      nest->tile_src = cut(from,
+                           rlo__min(rlo__thresholds.host_grains_bytes,
+                                    rlo__thresholds.host_grains_src_bytes) /
+                               grain,
+                           1);
+      nest->tile_dst =
+          cut(to,
+              rlo__thresholds.host_grains_bytes / (grain * nest->tile_src),
+              LINE / rlo__gcd(grain, LINE));
       break;
   }
 }

@@ -3,18 +3,13 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/threshold.h"
 #include "host/nest.h"
 
 enum {
   LINE = RLO__HOST_LINE_BYTES,
   /** Where a tile is assembled before it is stored past the caches. */
   STAGE_BYTES = 128 * 1024,
-  /** Shorter runs of the destination are stored without a stage. */
-  MIN_STAGED_RUN_BYTES = 4 * LINE,
-  /** Longer grains are stored past the caches one by one. */
-  MAX_STAGED_GRAIN_BYTES = 1024,
-  /** A splat copies so much of its pattern at once. */
-  PATTERN_BYTES = 4096,
   /** Rows of grains that the prefetch runs ahead. */
   ROWS_AHEAD = 4
 };
@@ -322,14 +317,15 @@ static void splat(const tile *t) {
   const int64_t grain = t->grain_bytes;
   const int64_t bytes = t->nj * grain;
   uint8_t *pattern = t->workspace->stage;
-  const int64_t period = rlo__min(bytes, PATTERN_BYTES / grain * grain);
+  const int64_t period =
+      rlo__min(bytes, rlo__thresholds.host_pattern_bytes / grain * grain);
   memcpy(pattern, t->src, (size_t)grain);
   for (int64_t have = grain; have < period; have *= 2) {
     memcpy(pattern + have, pattern, (size_t)rlo__min(have, period - have));
   }
   uint8_t *dst = t->dst + t->workspace->columns[0];
   const bool is_past_caches =
-      t->nest->is_past_caches && bytes >= MIN_STAGED_RUN_BYTES;
+      t->nest->is_past_caches && bytes >= rlo__thresholds.host_staged_run_bytes;
   for (int64_t at = 0; at < bytes; at += period) {
     const size_t count = (size_t)rlo__min(period, bytes - at);
     if (is_past_caches) {
@@ -357,7 +353,7 @@ static bool columns_touch(const tile *t) {
 }
 
 static bool stage_fits(const tile *t, int64_t pitch) {
-  return t->ni * pitch + LINE <= STAGE_BYTES;
+  return t->ni * pitch + LINE <= rlo__thresholds.host_stage_bytes;
 }
 
 static uint8_t *stage_of(const tile *t) {
@@ -398,12 +394,13 @@ static void move_columns(const tile *t) {
   for (int64_t i = 0; i < t->ni; ++i) {
     uint8_t *to = t->dst + w->columns[i];
     const int64_t begin = t->j0 == 0 ? 0 : to_line(to);
-    const int64_t end = t->j0 + t->nj == extent
-                            ? t->nj * grain
-                            : t->nj * grain + to_line(to + t->nj * grain);
-    t->kernels->copy_past_caches(to + begin,
-                                 stage + w->staged_columns[i] + begin,
-                                 (size_t)(end - begin));
+    const int64_t end = rlo__min(t->nj * grain + to_line(to + t->nj * grain),
+                                 (extent - t->j0) * grain);
+    if (begin < end) { /* else the row ends in a line of the tile before */
+      t->kernels->copy_past_caches(to + begin,
+                                   stage + w->staged_columns[i] + begin,
+                                   (size_t)(end - begin));
+    }
   }
 }
 
@@ -433,7 +430,8 @@ static void run_tile(const tile *t) {
     return;
   }
   if (nest->move == RLO__HOST_MOVE_GRAINS &&
-      (grain > MAX_STAGED_GRAIN_BYTES || grain < nest->grain_bytes)) {
+      (grain > rlo__thresholds.host_staged_grain_bytes ||
+       grain < nest->grain_bytes)) {
     move_grains(t, t->dst, columns, true);
     return;
   }
@@ -441,7 +439,7 @@ static void run_tile(const tile *t) {
   const int64_t run = nest->tile_dst * grain;
   if (columns_touch(t) && stage_fits(t, run)) {
     move_run(t);
-  } else if (run >= MIN_STAGED_RUN_BYTES &&
+  } else if (run >= rlo__thresholds.host_staged_run_bytes &&
              stage_fits(t, run + (int64_t)3 * LINE)) {
     move_columns(t);
   } else {

@@ -4,17 +4,11 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 #include "ir/piece.h"
 
-enum {
-  /** With so many parts, none is cut any more. */
-  ENOUGH_PARTS = 256,
-  /** Where a guard depends on the other axes too, so many points of an axis at
-   *  most are looked at one by one. */
-  MAX_POINTS = 16,
-  MAX_ENDS = 4
-};
+enum { MAX_ENDS = 4 };
 
 typedef struct peeler {
   rlo__host_part_fn fn;
@@ -160,7 +154,7 @@ static rlo_status peel(peeler *p, const rlo_problem *problem) {
   }
   const rlo_guard *guard = find_guard(problem);
   cut c;
-  if (guard == NULL || p->num_parts >= ENOUGH_PARTS ||
+  if (guard == NULL || p->num_parts >= rlo__thresholds.host_parts ||
       !find_cut(problem, guard, &c)) {
     return emit(p, problem);
   }
@@ -172,7 +166,7 @@ static rlo_status peel(peeler *p, const rlo_problem *problem) {
       continue;
     }
     bool is_one_by_one = is_mixed(problem, guard, c.axis, begin);
-    if (is_one_by_one && end - begin > MAX_POINTS) {
+    if (is_one_by_one && end - begin > rlo__thresholds.host_guard_points) {
       if (end - begin == extent) {
         return emit(p, problem);
       }

@@ -85,7 +85,7 @@ static rlo_status create(const rlo__prepared_set *set,
   made->problem = *problem;
   made->num_plans = set->num_lanes;
   if (set->num_lanes == 0) {
-    rlo_status status = rlo__host_mover_create(problem, NULL, &made->mover);
+    rlo_status status = rlo__host_mover_create(problem, &made->mover);
     if (status != RLO_OK) {
       rlo__free(made);
       return status;

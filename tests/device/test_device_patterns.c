@@ -464,7 +464,7 @@ RLO_LOOP_TEST(test_device_patterns__pass_the_host, 0, NUM_TYPES) {
       expect_ok(
           rlo_problem_run_host_indexed(problem, source, indices, by_reference));
       rlo__host_mover *mover = NULL;
-      expect_ok(rlo__host_mover_create(problem, NULL, &mover));
+      expect_ok(rlo__host_mover_create(problem, &mover));
       expect_ok(rlo__host_mover_run(mover, source, indices, by_mover, 1));
       rlo__host_mover_release(mover);
     }

@@ -3,36 +3,26 @@
 
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/threshold.h"
 #include "relayout/status.h"
+#include "support/guarded_pages.h"
 
-enum { GUARD_BYTES = 192, LINE_BYTES = 64 };
-
-/** Memory with guards; `bytes` begin `shift` bytes after a line. */
-typedef struct arena {
-  uint8_t *memory;
-  size_t size;
-  uint8_t *bytes;
-} arena;
-
-static arena make_arena(int64_t bytes, int64_t shift, int fill) {
-  arena a;
-  a.size = (size_t)(bytes + shift) + 2 * GUARD_BYTES;
-  a.memory = malloc(a.size + LINE_BYTES);
-  ck_assert_ptr_nonnull(a.memory);
-  memset(a.memory, fill, a.size + LINE_BYTES);
-  uintptr_t first = (uintptr_t)a.memory + GUARD_BYTES;
-  a.bytes = a.memory + GUARD_BYTES + (-first % LINE_BYTES) + shift;
-  return a;
+/** Memories that are drawn apart: some begin `shift` bytes after a page that
+ *  nobody may touch, the others end so many bytes before one. */
+static test_guarded_pages make_arena(const test_host_move *move, uint8_t fill) {
+  return test_guarded_pages_make((size_t)move->problem->dst_bytes,
+                                 (size_t)move->dst_shift,
+                                 move->is_at_end,
+                                 fill);
 }
 
 /** The problem's destination, by the reference. */
 static rlo_status run_reference(const test_host_move *move,
                                 const uint8_t *src,
-                                int fill,
-                                arena *out) {
-  *out = make_arena(move->problem->dst_bytes, move->dst_shift, fill);
+                                uint8_t fill,
+                                test_guarded_pages *out) {
+  *out = make_arena(move, fill);
   return rlo_problem_run_host_indexed(
       move->problem, src, move->indices, out->bytes);
 }
@@ -56,8 +46,8 @@ static void expect_own_bytes(const rlo__host_mover *mover,
   uint8_t *writers = calloc((size_t)bytes + 1, 1);
   ck_assert_ptr_nonnull(writers);
   for (int32_t share = 0; share < move->num_shares; ++share) {
-    arena a = make_arena(bytes, move->dst_shift, 0x55);
-    arena b = make_arena(bytes, move->dst_shift, 0xaa);
+    test_guarded_pages a = make_arena(move, 0x55);
+    test_guarded_pages b = make_arena(move, 0xaa);
     if (run_share(mover, move, src, share, a.bytes) == RLO_OK &&
         run_share(mover, move, src, share, b.bytes) == RLO_OK) {
       for (int64_t k = 0; k < bytes; ++k) {
@@ -68,8 +58,8 @@ static void expect_own_bytes(const rlo__host_mover *mover,
         }
       }
     }
-    free(a.memory);
-    free(b.memory);
+    test_guarded_pages_release(&a);
+    test_guarded_pages_release(&b);
   }
   free(writers);
 }
@@ -77,10 +67,10 @@ static void expect_own_bytes(const rlo__host_mover *mover,
 static void run_and_compare(const rlo__host_mover *mover,
                             const test_host_move *move,
                             const uint8_t *src,
-                            int fill,
+                            uint8_t fill,
                             const char *words) {
-  arena wanted;
-  arena got = make_arena(move->problem->dst_bytes, move->dst_shift, fill);
+  test_guarded_pages wanted;
+  test_guarded_pages got = make_arena(move, fill);
   rlo_status expected = run_reference(move, src, fill, &wanted);
   rlo_status status = RLO_OK;
   if (move->num_threads > 0) {
@@ -97,9 +87,10 @@ static void run_and_compare(const rlo__host_mover *mover,
                 words,
                 rlo_status_name(status),
                 rlo_status_name(expected));
-  for (int64_t k = -GUARD_BYTES + LINE_BYTES;
-       k < move->problem->dst_bytes + LINE_BYTES;
-       ++k) {
+  ck_assert_msg(test_guarded_pages_are_kept(&got, fill),
+                "%s: a byte beside the destination was written",
+                words);
+  for (int64_t k = 0; k < move->problem->dst_bytes; ++k) {
     if (got.bytes[k] != wanted.bytes[k]) {
       ck_abort_msg("%s: byte %lld of %lld is 0x%02x and should be 0x%02x",
                    words,
@@ -109,26 +100,34 @@ static void run_and_compare(const rlo__host_mover *mover,
                    wanted.bytes[k]);
     }
   }
-  free(got.memory);
-  free(wanted.memory);
+  test_guarded_pages_release(&got);
+  test_guarded_pages_release(&wanted);
 }
 
 void test_host_expect(const test_host_move *move, const char *words) {
   const rlo_problem *problem = move->problem;
-  /* Exactly as long as it has to be, for sanitizers. */
-  uint8_t *memory = malloc((size_t)(problem->src_bytes + move->src_shift) + 1);
-  ck_assert_ptr_nonnull(memory);
-  uint8_t *src = memory + move->src_shift + 1;
+  test_guarded_pages memory =
+      test_guarded_pages_make((size_t)problem->src_bytes,
+                              (size_t)move->src_shift,
+                              move->is_at_end,
+                              0x33);
+  uint8_t *src = memory.bytes;
   for (int64_t k = 0; k < problem->src_bytes; ++k) {
     src[k] = (uint8_t)((uint64_t)k * 0x9e3779b97f4a7c15u >> 37);
   }
   rlo__host_mover *mover = NULL;
-  rlo_status status = rlo__host_mover_create(problem, &move->options, &mover);
+  if (move->past_caches_bytes != 0) {
+    rlo__thresholds.host_past_caches_bytes = move->past_caches_bytes;
+  }
+  if (move->vector_bytes != 0) {
+    rlo__thresholds.host_vector_bytes = move->vector_bytes;
+  }
+  rlo_status status = rlo__host_mover_create(problem, &mover);
   ck_assert_msg(status == RLO_OK, "%s: %s", words, rlo_error_last()->message);
   run_and_compare(mover, move, src, 0xee, words);
   if (move->num_threads == 0 && move->num_shares > 1) {
     expect_own_bytes(mover, move, src, words);
   }
   rlo__host_mover_release(mover);
-  free(memory);
+  test_guarded_pages_release(&memory);
 }

@@ -200,7 +200,7 @@ static rlo_status run_mover(const rlo_problem *problem,
                             const uint8_t *src,
                             uint8_t *dst) {
   rlo__host_mover *mover = NULL;
-  rlo_status status = rlo__host_mover_create(problem, NULL, &mover);
+  rlo_status status = rlo__host_mover_create(problem, &mover);
   if (status == RLO_OK) {
     status = rlo__host_mover_run(mover, src, NULL, dst, 1);
   }

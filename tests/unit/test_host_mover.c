@@ -15,7 +15,7 @@
 
 static rlo_problem problem;
 
-static const int32_t vector_bytes[] = {0, 1, 16, 32};
+static const int64_t vector_bytes[] = {64, 1, 16, 32};
 
 enum { NUM_VECTORS = sizeof vector_bytes / sizeof vector_bytes[0] };
 
@@ -46,16 +46,17 @@ static void expect_ways(int number, bool is_all, const char *words) {
     int turn = number + way;
     test_host_move move = {
         .problem = &problem,
-        .options = {.past_caches_bytes = way % 2 == 0 ? 1 : INT64_MAX,
-                    .max_vector_bytes = vector_bytes[way / 2]},
+        .past_caches_bytes = way % 2 == 0 ? 1 : INT64_MAX,
+        .vector_bytes = vector_bytes[way / 2],
         .num_shares = 1 + turn % 3,
+        .is_at_end = number % 2 == 0,
         .src_shift = turn % 5 * 7,
         .dst_shift = turn % 3 == 0 ? 0 : turn % 7 * 12 + turn % 2};
     snprintf(text,
              sizeof text,
              "%s, vectors of %d, %s, %d shares, shifts %d and %d",
              words,
-             (int)move.options.max_vector_bytes,
+             (int)move.vector_bytes,
              way % 2 == 0 ? "past caches" : "through caches",
              (int)move.num_shares,
              (int)move.src_shift,
@@ -179,9 +180,10 @@ static int run_random(test_problem_kind kind, int count) {
     test_host_move move = {
         .problem = &drawn.problem,
         .indices = rlo_problem_loads(&problem) ? &drawn.indices : NULL,
-        .options = {.past_caches_bytes = n % 2 == 0 ? 1 : INT64_MAX,
-                    .max_vector_bytes = vector_bytes[n / 2 % NUM_VECTORS]},
+        .past_caches_bytes = n % 2 == 0 ? 1 : INT64_MAX,
+        .vector_bytes = vector_bytes[n / 2 % NUM_VECTORS],
         .num_shares = 1 + n % 3,
+        .is_at_end = n / 2 % 2 == 0,
         .src_shift = n % 4,
         .dst_shift = n % 5 == 0 ? 0 : n % 17};
     test_host_expect(&move, words);
@@ -220,7 +222,7 @@ RLO_TEST(test_host_mover__refuses_shares_that_do_not_exist) {
   uint8_t dst[12];
   rlo__host_mover *mover;
   lower(&pair, "u8");
-  ck_assert_int_eq(rlo__host_mover_create(&problem, NULL, &mover), RLO_OK);
+  ck_assert_int_eq(rlo__host_mover_create(&problem, &mover), RLO_OK);
   memset(src, 1, sizeof src);
   ck_assert_int_eq(rlo__host_mover_run_share(mover, src, NULL, dst, 2, 2),
                    RLO_INVALID_ARGUMENT);
@@ -234,7 +236,7 @@ RLO_TEST(test_host_mover__refuses_what_is_no_problem) {
   rlo__host_mover *mover = NULL;
   memset(&problem, 0, sizeof problem);
   problem.unit_bits = 129;
-  ck_assert_int_eq(rlo__host_mover_create(&problem, NULL, &mover),
+  ck_assert_int_eq(rlo__host_mover_create(&problem, &mover),
                    RLO_INVALID_ARGUMENT);
   ck_assert_ptr_null(mover);
 }
@@ -249,7 +251,7 @@ RLO_TEST(test_host_mover__survives_a_lack_of_memory) {
   for (int64_t nth = 1; status == RLO_OUT_OF_MEMORY; ++nth) {
     rlo__host_mover *mover = NULL;
     rlo__alloc_set_fault(nth, false);
-    status = rlo__host_mover_create(&problem, NULL, &mover);
+    status = rlo__host_mover_create(&problem, &mover);
     if (status == RLO_OK) {
       status = rlo__host_mover_run(mover, src, NULL, dst, 2);
     }

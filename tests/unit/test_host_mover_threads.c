@@ -35,7 +35,7 @@ RLO_TABLE_TEST(test_host_mover_threads__moves_the_same_bytes, pairs) {
     lower(&pairs[_i], "f32");
     test_host_move move = {
         .problem = &problem,
-        .options = {.past_caches_bytes = threads % 2 == 0 ? 1 : 0},
+        .past_caches_bytes = threads % 2 == 0 ? 1 : INT64_MAX,
         .num_threads = threads,
         .dst_shift = threads * 4 % 16};
     test_host_expect(&move, pairs[_i].dst);
