@@ -79,20 +79,16 @@ def main():
             print(f"{target}: stops without a fault: see {log}", flush=True)
             is_good = False
     for target, number in lines:
-        patch = run_mutants.find_patches([number])[0]
+        mutant = run_mutants.read_mutants([number])[0]
         try:
-            status, text = run_mutants.run(
-                ["patch", "-p1", "--force", "--fuzz=0", "--reject-file=-",
-                 "--no-backup-if-mismatch", "-d", str(run_mutants.TREE),
-                 "-i", str(patch.path)], log)
-            if status != 0:
-                sys.exit(f"run_planted: {patch.name} does not apply\n{text}")
+            run_mutants.plant(mutant)
             found, seconds, runs = run_target(target, SECONDS, log)
+        except run_mutants.NotApplied as error:
+            sys.exit(f"run_planted: {error}")
         finally:
-            for name in patch.files:
-                run_mutants.copy_file(name)
+            run_mutants.copy_file(mutant.path)
         words = "found" if found else "NOT FOUND"
-        print(f"{target}: {patch.name}: {words} in {seconds:.1f} s, after "
+        print(f"{target}: {mutant.name}: {words} in {seconds:.1f} s, after "
               f"{runs} runs", flush=True)
         is_good = is_good and found
     return 0 if is_good else 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests against planted faults.
 
-Each tests/mutants/NN_area_what.patch plants one fault in a copy of the tree,
+Each entry of mutants.txt is one fault, planted in a copy of the tree,
 build/mutants/tree. The copy is built and tested as `./dev test` does it; the
 first test that fails catches the fault. With --generate, faults are drawn from the
 places that generate.py finds in the code. See README.md beside this file.
@@ -34,6 +34,7 @@ JOBS = os.environ.get("JOBS", "2")
 MIN_SHARE = 95
 # Of the mutants of kernels that are generated.
 MIN_KERNEL_SHARE = 100
+TABLE = HERE / "mutants.txt"
 EXPLAINED = HERE / "explained.txt"
 REPORT = WORK / "report.txt"
 # A mutant that waits for ever is killed after so many times the seconds of CPU
@@ -46,42 +47,70 @@ MAX_MEMORY_BYTES = 16 << 30
 FAILED_TEST = re.compile(r"Test +#\d+: (\S+) .*\*\*\*(?!Skipped)")
 
 
-class Patch:
-    """One mutant: its name, what its header says, the files that it changes."""
+class NotApplied(Exception):
+    """The old text of a mutant is not in its file exactly once."""
 
-    def __init__(self, path):
-        self.path = path
-        self.name = path.stem
-        text = path.read_text()
-        self.header = re.findall(r"(?m)^# (.*)$", text.split("\n--- ", 1)[0])
-        self.files = re.findall(r"(?m)^\+\+\+ b/(\S+)$", text)
-        if not self.header or not self.files:
-            sys.exit(f"run_mutants: {path.name} has no header line or no diff")
-        self.first = ""
-        for line in self.header[1:]:
-            if line.startswith("first: "):
-                self.first = line[len("first: "):].strip()
+
+class Mutant:
+    """One entry of mutants.txt."""
+
+    def __init__(self, entry):
+        lines = entry.split("\n")
+        self.name, _, self.path = lines.pop(0).partition(": ")
+        self.what, self.first = "", ""
+        if lines and lines[0].startswith("# "):
+            self.what = lines.pop(0)[2:]
+        if lines and lines[0].startswith("first: "):
+            self.first = lines.pop(0)[len("first: "):]
+        # Old and new text of each edit.
+        self.edits = []
+        for edit in "\n".join(lines).split("\n@@\n"):
+            body = edit.split("\n")
+            if any(line[:1] not in ("-", "+", " ") for line in body):
+                sys.exit(f"run_mutants: {TABLE.name}: {self.name}: a line begins with "
+                         "none of '-', '+' and ' '")
+            self.edits.append(["\n".join(line[1:] for line in body if line[0] != sign)
+                               for sign in "+-"])
+        if not self.path or not self.what:
+            sys.exit(f"run_mutants: {TABLE.name}: {self.name}: no file, or no line "
+                     "that begins with '# '")
 
     @property
     def is_equivalent(self):
-        return self.header[0].startswith("equivalent:")
+        return self.what.startswith("equivalent:")
+
+    def apply(self, text):
+        for old, new in self.edits:
+            start, end = find_once(text, old, f"{self.name}: {self.path}")
+            text = text[:start] + new.lstrip() + text[end:]
+        return text
 
 
-def find_patches(names):
-    patches = [Patch(path) for path in sorted(HERE.glob("*.patch"))]
-    if not names:
-        return patches
+def find_once(text, old, place):
+    """Where the only occurrence of `old` starts and ends. White space does not count,
+    so that code can be formatted anew."""
+    places = [i for i, c in enumerate(text) if not c.isspace()]
+    code = "".join(text[i] for i in places)
+    wanted = "".join(old.split())
+    count = code.count(wanted)
+    if count != 1:
+        raise NotApplied(f"{place} has this {count} times instead of once:\n{old}")
+    start = code.index(wanted)
+    return places[start], places[start + len(wanted) - 1] + 1
+
+
+def read_mutants(names):
+    """The mutants of these names or numbers; without any, all."""
+    text = "\n" + TABLE.read_text().rstrip("\n")
+    mutants = [Mutant(entry.rstrip("\n")) for entry in text.split("\n== ")[1:]]
     chosen = []
     for name in names:
-        stem = pathlib.Path(name).name
-        if stem.endswith(".patch"):
-            stem = stem[:-len(".patch")]
-        found = [p for p in patches
-                 if p.name == stem or p.name.startswith(stem + "_")]
+        found = [m for m in mutants
+                 if name in (m.name, *m.name.split("_", 1))]
         if not found:
             sys.exit(f"run_mutants: there is no mutant {name}")
         chosen += found
-    return chosen
+    return chosen if names else mutants
 
 
 def tracked_files():
@@ -198,12 +227,12 @@ def run_tests(log, selection, **options):
     return None if status == 0 else "ctest"
 
 
-def find_catcher(patch, log):
+def find_catcher(mutant, log):
     """Returns the verdict on a mutant that is applied to the tree."""
-    if patch.first:
-        if not compile_tree(log, targets_of(patch.first)):
+    if mutant.first:
+        if not compile_tree(log, targets_of(mutant.first)):
             return "does not build"
-        test = run_tests(log, ["--stop-on-failure", "-R", patch.first])
+        test = run_tests(log, ["--stop-on-failure", "-R", mutant.first])
         if test:
             return f"caught by {test}"
     if not compile_tree(log):
@@ -215,21 +244,22 @@ def find_catcher(patch, log):
     return "SURVIVED"
 
 
-def try_mutant(patch):
-    log = WORK / "logs" / f"{patch.name}.log"
+def plant(mutant):
+    (TREE / mutant.path).write_text(mutant.apply((ROOT / mutant.path).read_text()))
+
+
+def try_mutant(mutant):
+    log = WORK / "logs" / f"{mutant.name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     try:
-        status, _ = run(["patch", "-p1", "--force", "--fuzz=0",
-                         "--no-backup-if-mismatch", "--reject-file=-",
-                         "-d", str(TREE), "-i", str(patch.path)], log)
-        return "does not apply" if status != 0 else find_catcher(patch, log)
+        plant(mutant)
+    except NotApplied as error:
+        return f"does not apply: {error}"
+    try:
+        return find_catcher(mutant, log)
     finally:
-        for name in patch.files:
-            if (ROOT / name).is_file():
-                copy_file(name)
-            else:
-                (TREE / name).unlink(missing_ok=True)
+        copy_file(mutant.path)
 
 
 def say(text):
@@ -435,13 +465,26 @@ def report(verdicts):
     return 1 if broken or (judged and share < MIN_SHARE) else 0
 
 
+def list_mutants(mutants):
+    """Prints what each changes; fails if one does not apply."""
+    status = 0
+    for mutant in mutants:
+        say(f"{mutant.name}: {mutant.what}")
+        try:
+            mutant.apply((ROOT / mutant.path).read_text())
+        except (NotApplied, OSError) as error:
+            say(f"  does not apply: {error}")
+            status = 1
+    return status
+
+
 def main():
     parser = argparse.ArgumentParser(
         description="Run the tests against planted faults.")
     parser.add_argument("--trust", action="store_true",
                         help="skip the run without a mutant")
     parser.add_argument("--list", action="store_true",
-                        help="print the mutants and what each changes")
+                        help="print what each mutant changes, and whether it applies")
     parser.add_argument("--generate", type=int, metavar="N",
                         help="draw N mutants from the code")
     parser.add_argument("--seed", type=int, default=int(time.time()),
@@ -456,11 +499,9 @@ def main():
                         help="a mutant, or the number that it begins with")
     arguments = parser.parse_args()
     is_generated = arguments.generate is not None or arguments.site
-    patches = find_patches(arguments.names)
+    mutants = read_mutants(arguments.names)
     if arguments.list:
-        for patch in patches:
-            say(f"{patch.name}: {patch.header[0]}")
-        return 0
+        return list_mutants(mutants)
     sync_tree()
     log = WORK / "logs" / "clean.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -471,11 +512,11 @@ def main():
     if is_generated:
         return run_generated(arguments)
     verdicts = {}
-    for patch in patches:
+    for mutant in mutants:
         started = time.monotonic()
-        verdict = try_mutant(patch)
-        verdicts[patch.name] = (verdict, patch.is_equivalent)
-        say(f"{patch.name}: {verdict} ({time.monotonic() - started:.0f} s)")
+        verdict = try_mutant(mutant)
+        verdicts[mutant.name] = (verdict, mutant.is_equivalent)
+        say(f"{mutant.name}: {verdict} ({time.monotonic() - started:.0f} s)")
     return report(verdicts)
 
 
