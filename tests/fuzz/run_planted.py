@@ -50,7 +50,7 @@ def run_target(target, seconds, log):
     command = [str(run_mutants.BUILD / "tests" / "fuzz" / f"fuzz_{target}"),
                f"-max_total_time={seconds}", "-timeout=10", "-seed=1",
                "-rss_limit_mb=4096", f"-artifact_prefix={WORK}/found-",
-               str(corpus), str(HERE / "corpus" / target)]
+               str(corpus), str(run_mutants.BUILD / "tests" / "fuzz" / "corpus" / target)]
     words = HERE / f"{target}.dict"
     if words.is_file():
         command.append(f"-dict={words}")
