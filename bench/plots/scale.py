@@ -3,7 +3,7 @@
 """What redistributions of 1 GiB cost on 8 to 4096 ranks, from the planner.
 
     scale.py RELAYOUT                  a line of CSV for each case and number
-    scale.py --table RELAYOUT          the table of docs/scale.md
+    scale.py --table RELAYOUT          the table of docs/distributed.md
     scale.py --check DOCUMENT RELAYOUT whether the document has its rows
     --most N                           up to N ranks only
 

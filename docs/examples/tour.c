@@ -14,7 +14,6 @@
 #include <relayout/scope.h>
 #include <stdio.h>
 
-// [snippet tour/infer]
 /* The kernel "Multiply", y = a * b, of row-major arrays of f32. */
 static const char *const input_names[] = {"a", "b"};
 
@@ -38,9 +37,6 @@ static rlo_status infer(const rlo_shape *const *inputs,
       inputs, num_inputs, attributes, out_shapes, capacity, out_count, payload);
 }
 
-// [/snippet]
-
-// [snippet tour/host]
 static rlo_status run_on_host(rlo_kernel_call *call, void *payload) {
   const void *a = NULL;
   const void *b = NULL;
@@ -62,9 +58,6 @@ static rlo_status run_on_host(rlo_kernel_call *call, void *payload) {
   return status;
 }
 
-// [/snippet]
-
-// [snippet tour/opencl]
 static const char source[] =
     "__kernel void multiply(__global const float *a, ulong a_offset,\n"
     "                       __global const float *b, ulong b_offset,\n"
@@ -89,9 +82,6 @@ static rlo_source_kernel on_opencl = {
     .num_arguments = 5,
 };
 
-// [/snippet]
-
-// [snippet tour/gradient]
 /* da = dy * b and db = dy * a, of those that are wanted. */
 static rlo_status multiply_gradient(rlo_gradient_call *call, void *payload) {
   rlo_status status = RLO_OK;
@@ -111,9 +101,6 @@ static rlo_status multiply_gradient(rlo_gradient_call *call, void *payload) {
   return status;
 }
 
-// [/snippet]
-
-// [snippet tour/register]
 static rlo_status register_multiply(rlo_engine *engine) {
   rlo_kernel_config kernel = RLO_KERNEL_CONFIG_INIT;
   rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
@@ -142,9 +129,6 @@ static rlo_status register_multiply(rlo_engine *engine) {
   return status;
 }
 
-// [/snippet]
-
-// [snippet tour/operation]
 /* The sum of the squares of x. */
 static rlo_status energy(rlo_engine *engine,
                          rlo_tensor *const *xs,
@@ -164,9 +148,6 @@ static rlo_status energy(rlo_engine *engine,
   return status;
 }
 
-// [/snippet]
-
-// [snippet tour/scope]
 /* Energy and gradient at 1, 2, 3. What is made here, the scope releases. */
 static rlo_status derive(rlo_engine *engine, float *out_y, float out_dx[3]) {
   const float data[3] = {1, 2, 3};
@@ -197,9 +178,6 @@ static rlo_status derive(rlo_engine *engine, float *out_y, float out_dx[3]) {
   return status == RLO_OK ? ended : status;
 }
 
-// [/snippet]
-
-// [snippet tour/profile]
 /* What ran, in its order. */
 static rlo_status print_profile(rlo_profile *profile) {
   rlo_status status = rlo_profile_end(profile);
@@ -219,8 +197,6 @@ static rlo_status print_profile(rlo_profile *profile) {
   }
   return status;
 }
-
-// [/snippet]
 
 static rlo_status run(rlo_engine *engine, const char *backend) {
   float y = 0;

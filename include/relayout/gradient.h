@@ -13,7 +13,7 @@ RLO_BEGIN_DECLS
  * dy for every result, the dx of every input. It runs kernels, so that a tape
  * can record it and a gradient of a gradient can be taken.
  *
- * Every built-in kernel has one; docs/gradients.md explains how they are
+ * Every built-in kernel has one; docs/engine.md explains how they are
  * derived.
  *
  * Errors. A registered function that fails sets a message with rlo_error_set

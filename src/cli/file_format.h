@@ -59,7 +59,7 @@ typedef struct rlo__file_contents {
 /**
  * A format of files with one array: a header, which may be empty, and behind it
  * the physical bytes of a shape. array_file.c has the table of formats;
- * docs/adding_a_file_format.md describes how to add one. The functions return
+ * docs/kernels.md describes how to add one. The functions return
  * RLO__EXIT_OK, or print the reason and return RLO__EXIT_FAILURE.
  */
 typedef struct rlo__file_format {

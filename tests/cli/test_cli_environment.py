@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The command in hostile environments, and given hostile words: a documented
-result, exit code and sentence for each row of a table (docs/security.md)."""
+result, exit code and sentence for each row of a table (docs/testing.md)."""
 
 import contextlib
 import json

@@ -5,8 +5,8 @@
     check_documents.py PREFIX ROOT
 
 Every document of the source tree ROOT that is for users is in PREFIX, byte for
-byte, each link between them leads to a file, and so does each header that they
-name.
+byte, each link between them leads to a file, or to a heading in it, and each header that
+they name is there.
 """
 
 import filecmp
@@ -25,14 +25,24 @@ def wanted(root):
     return paths
 
 
+def anchors(path):
+    """What links into a page may name: its headings, as GitHub spells them."""
+    with open(path, encoding="utf-8") as file:
+        text = re.sub(r"(?ms)^```.*?^```", "", file.read())
+    return [re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-")
+            for heading in re.findall(r"(?m)^#+ (.*)$", text)]
+
+
 def dead_links(path, include):
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", text):
         if not re.match(r"https?:", target):
-            whole = os.path.join(os.path.dirname(path), target)
+            whole = os.path.join(os.path.dirname(path), target) if target else path
             if not os.path.exists(whole):
                 yield target
+            elif anchor and anchor not in anchors(whole):
+                yield "%s#%s" % (target, anchor)
     for header in re.findall(r"[`<](relayout/\w+\.h)[`>]", text):
         if not os.path.isfile(os.path.join(include, header)):
             yield header

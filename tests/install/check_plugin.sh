@@ -36,9 +36,9 @@ if [ -n "$python" ]; then
   export CC
   "$python" "$here/check_page.py" "$work/prefix" \
     "$documents/docs/getting_started.md" "$work/first"
-  # It says lib/pkgconfig, which has other names on some systems.
+  # engine.md says lib/pkgconfig, which has other names on some systems.
   if command -v pkg-config >/dev/null && [ -d "$work/prefix/lib/pkgconfig" ]; then
     "$python" "$here/check_page.py" "$work/prefix" \
-      "$documents/docs/custom_kernels.md" "$work/kernels"
+      "$documents/docs/engine.md" "$work/kernels"
   fi
 fi

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The library on another machine or system, or by another compiler; ./dev matrix
-# calls it. Prints a row of docs/portability.md, and fails if the row does not say
+# calls it. Prints a row of docs/testing.md, and fails if the row does not say
 # that everything passed.
 #   run_machine.sh gcc|clang|gcc-N|clang-N   all targets, warnings being errors
 #   run_machine.sh i386                      host suites of unit and engine
