@@ -260,7 +260,7 @@ RLO_API uint64_t rlo_problem_hash(const rlo_problem *problem);
  * Runs a problem on the host: the loop above, point by point. A problem that
  * computes runs in its canonical form, which fixes the order of its sums.
  *
- * The oracle of the tests and the "host" backend: plain, exact, not fast.
+ * The oracle of the tests: plain, exact, not fast.
  * @param src  problem->src_bytes bytes, borrowed; NULL only if that is 0.
  * @param dst  problem->dst_bytes bytes; does not overlap src.
  * @return RLO_OK; RLO_OUT_OF_RANGE, before that cell is touched, if a position

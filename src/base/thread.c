@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -146,4 +147,9 @@ void rlo__thread_detach(rlo__thread *thread) {
 
 bool rlo__thread_is_current(const rlo__thread *thread) {
   return pthread_equal(thread->handle, pthread_self()) != 0;
+}
+
+int32_t rlo__thread_processors(void) {
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online < 1 ? 1 : (int32_t)online;
 }

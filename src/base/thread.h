@@ -77,5 +77,7 @@ void rlo__thread_join(rlo__thread *thread);
 void rlo__thread_detach(rlo__thread *thread);
 /** Whether this thread is the calling one. */
 bool rlo__thread_is_current(const rlo__thread *thread);
+/** Processors that are online: at least 1. */
+int32_t rlo__thread_processors(void);
 
 #endif

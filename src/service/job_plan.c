@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/thread.h"
 
 enum {
   DEFAULT_IO_THREADS = 8,
@@ -285,8 +285,7 @@ static void plan_in_place(const rlo_problem *problem,
   count_whole(problem, &pass->plan);
   pass->staging.num_boxes = pass->staging.num_slots = 1;
   if (setting->num_lanes == 0) {
-    int64_t threads = rlo__min(rlo__max(1, sysconf(_SC_NPROCESSORS_ONLN)),
-                               setting->io_threads);
+    int64_t threads = rlo__min(rlo__thread_processors(), setting->io_threads);
     int64_t bytes = rlo__max(problem->read_bytes, problem->written_bytes);
     /* As many for each thread, if it is worth while to have several. */
     int64_t rounds = rlo__ceil_div(bytes, share_bytes * threads);

@@ -11,8 +11,8 @@
 #define RLO__OPENCL_BACKEND RLO_BACKEND_NAME_OPENCL
 
 /** The rlo_backend_factory of "host": memory from the library's allocator,
- *  copies by rlo_problem_list_run_host. A memory is the address of its bytes.
- */
+ *  copies by the host mover, on a thread for each processor. A memory is the
+ *  address of its bytes. */
 RLO_NODISCARD rlo_status
 rlo__host_backend_create(rlo_engine *engine,
                          void *payload,
