@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 #include "ir/problem.h"
 #include "ir/widen.h"
@@ -16,7 +17,7 @@
 
 /* Bytes that a work-item writes. On GPUs neighbouring work-items write
  * neighbouring words. */
-enum { CPU_SEGMENT_BYTES = 2048, GPU_SEGMENT_BYTES = 4 };
+enum { GPU_SEGMENT_BYTES = 4 };
 
 /* A hull may be larger than its cells by this factor before it is cut into
  * rows; all of its bytes are visited. */
@@ -290,15 +291,18 @@ static rlo_status cut_segments(const rlo_problem *problem,
                                bool is_gpu,
                                rlo__partition *out) {
   rlo__partition cut = {.local = is_gpu ? rlo__gpu_local_items(device) : 1};
-  cut.segment =
-      rlo__min(rows->bytes, is_gpu ? GPU_SEGMENT_BYTES : CPU_SEGMENT_BYTES);
+  cut.segment = rlo__min(
+      rows->bytes,
+      is_gpu ? GPU_SEGMENT_BYTES : rlo__thresholds.plan_cpu_bits_segment_bytes);
   cut.row_segments = rlo__ceil_div(rows->bytes, cut.segment);
   if (!rlo__mul(cut.row_segments, rows->rows, &cut.segments)) {
     return RLO_FAIL(RLO_OVERFLOW, "the segments of all rows leave 64 bits");
   }
   int64_t byte_cells = 8 / problem->unit_bits;
-  cut.fits_32_bits = cut.segments <= INT32_MAX - cut.local &&
-                     rows->bytes <= INT32_MAX / byte_cells - CPU_SEGMENT_BYTES;
+  cut.fits_32_bits =
+      cut.segments <= INT32_MAX - cut.local &&
+      rows->bytes <=
+          INT32_MAX / byte_cells - rlo__thresholds.plan_cpu_bits_segment_bytes;
   *out = cut;
   return RLO_OK;
 }

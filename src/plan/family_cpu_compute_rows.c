@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/update.h"
 #include "plan/arith.h"
 #include "plan/grid.h"
@@ -11,8 +12,6 @@
 
 enum {
   NUM_SCALARS = 10,
-  /** Bytes that a group reads. */
-  GROUP_BYTES = 32 * 1024,
   /** Of a way of a first-level cache, and ways from which on there is room for
    *  as many pages as pay. */
   WAY_BYTES = 4096,
@@ -117,12 +116,13 @@ static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
   const rlo_problem *problem = query->problem;
   rows_init(query, plan);
   rlo__grid_plan *cpu = &plan->cpu;
-  if (plan->row_bytes <= GROUP_BYTES / 2) {
+  const int64_t group_bytes = rlo__thresholds.plan_cpu_compute_bytes;
+  if (plan->row_bytes <= group_bytes / 2) {
     plan->batch_axis = nearest_src_axis(problem, cpu->x_axis);
   }
   if (plan->batch_axis >= 0) {
     int64_t rows = problem->extents[plan->batch_axis];
-    plan->batch_rows = rlo__min(GROUP_BYTES / plan->row_bytes, rows);
+    plan->batch_rows = rlo__min(group_bytes / plan->row_bytes, rows);
   }
   RLO_TRY(add_grid(problem, plan));
   rlo__grid_sort_by_src(&cpu->grid);

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "desc/dtype.h"
 #include "plan/arith.h"
 #include "plan/grid.h"
@@ -12,9 +13,7 @@
 
 enum {
   NUM_SCALARS = 11,
-  /** Down columns: most bytes of a row that one group reads, most cells, as
-   *  RLO_CELLS in the kernel, and fewest. */
-  COLUMN_BYTES = 8 * 1024,
+  /** Down columns: most cells, as RLO_CELLS in the kernel, and fewest. */
   MAX_COLUMN_CELLS = 2048,
   MIN_COLUMN_CELLS = 32,
   /** Along rows, where fewer cells have enough points. */
@@ -105,10 +104,11 @@ static int64_t choose_cells(const rlo__family_query *query,
   const rlo_problem *problem = query->problem;
   int64_t units = rlo__max(query->device->compute_units, 1);
   int64_t least = plan->is_along_rows ? 1 : MIN_COLUMN_CELLS;
-  int64_t most =
-      plan->is_along_rows
-          ? ROW_CELLS
-          : rlo__min(COLUMN_BYTES / (problem->unit_bits / 8), MAX_COLUMN_CELLS);
+  int64_t most = plan->is_along_rows
+                     ? ROW_CELLS
+                     : rlo__min(rlo__thresholds.plan_cpu_column_bytes /
+                                    (problem->unit_bits / 8),
+                                MAX_COLUMN_CELLS);
   int64_t wanted = plan->is_along_rows ? ROW_GROUPS_PER_UNIT * units : units;
   if (plan->cell_axis < 0) {
     return most;

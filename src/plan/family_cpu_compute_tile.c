@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/update.h"
 #include "plan/arith.h"
 #include "plan/grid.h"
@@ -11,8 +12,7 @@
 enum {
   NUM_SCALARS = 8,
   TILE_X = 64,
-  /** Bytes of a source row that a group reads, a page, and most units. */
-  ROW_BYTES = 4096,
+  /** Most units of a source row that a group reads. */
   MAX_TILE_Y = 1024,
   /** Shorter sides consist mostly of partial blocks of sixteen. */
   MIN_SIDE = 8
@@ -52,7 +52,9 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
 }
 
 static int64_t tile_y(const rlo_problem *problem) {
-  return rlo__min(ROW_BYTES / (problem->unit_bits / 8), MAX_TILE_Y);
+  return rlo__min(
+      rlo__thresholds.plan_cpu_compute_tile_bytes / (problem->unit_bits / 8),
+      MAX_TILE_Y);
 }
 
 static rlo_status choose(const rlo__family_query *query, rlo__grid_plan *plan) {

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
+#include "base/threshold.h"
 #include "plan/grid.h"
 
 /* Family copy, CPU class (cl/cpu_copy.cl): one contiguous run. */
 
-enum {
-  /** Four parts of 65 KiB, which begin at different places of their pages. */
-  CHUNK_BYTES = 260 * 1024,
-  NUM_SCALARS = 3
-};
+enum { NUM_SCALARS = 3 };
 
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
@@ -39,8 +36,8 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   rlo__grid_plan plan = {
       .geometry = rlo__geometry_of(query), .x_axis = -1, .y_axis = -1};
   int64_t units = 1;
-  int64_t chunk_bytes =
-      rlo__schedule_group_bytes(&query->schedule, CHUNK_BYTES);
+  int64_t chunk_bytes = rlo__schedule_group_bytes(
+      &query->schedule, rlo__thresholds.plan_cpu_parts_bytes);
   int64_t chunk_units = chunk_bytes / plan.geometry.unit_bytes;
   if (problem->num_axes == 1) {
     units = problem->extents[0];

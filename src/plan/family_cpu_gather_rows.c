@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "plan/grid.h"
 #include "plan/specialized.h"
 
@@ -8,13 +9,9 @@
  * positions that take computing, such as loaded indices. */
 
 enum {
-  /** Bytes that one group moves. */
-  GROUP_BYTES = 32 * 1024,
   /** Shorter rows gain nothing over family gather. */
   MIN_ROW_BYTES = 16,
-  /** Bytes of rows that are located ahead of the row that is moved, so that
-   *  prefetches have time to complete. */
-  AHEAD_BYTES = 4096,
+  /** Rows that are located ahead of the row that is moved. */
   MIN_AHEAD_ROWS = 4,
   MAX_AHEAD_ROWS = 64
 };
@@ -79,8 +76,9 @@ static rlo_status choose(const rlo__family_query *query, gather_plan *plan) {
   plan->row_chunks = rlo__ceil_div(problem->extents[last], plan->chunk_units);
   plan->row_bytes = plan->chunk_units * unit_bytes;
   plan->group_rows = 1;
-  if (plan->row_chunks == 1 && plan->row_bytes < GROUP_BYTES) {
-    plan->group_rows = GROUP_BYTES / plan->row_bytes;
+  const int64_t group_bytes = rlo__thresholds.plan_cpu_gather_bytes;
+  if (plan->row_chunks == 1 && plan->row_bytes < group_bytes) {
+    plan->group_rows = group_bytes / plan->row_bytes;
   }
   if (plan->group_rows > plan->rows) {
     plan->group_rows = plan->rows;
@@ -92,7 +90,8 @@ static rlo_status choose(const rlo__family_query *query, gather_plan *plan) {
   }
   plan->ahead_rows = MIN_AHEAD_ROWS;
   while (plan->ahead_rows < MAX_AHEAD_ROWS &&
-         plan->ahead_rows * plan->row_bytes < AHEAD_BYTES) {
+         plan->ahead_rows * plan->row_bytes <
+             rlo__thresholds.plan_cpu_ahead_bytes) {
     plan->ahead_rows *= 2;
   }
   plan->is_nontemporal =

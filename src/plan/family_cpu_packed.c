@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 #include "plan/packed.h"
 
@@ -8,11 +9,6 @@
  * small matrices, many small axes and short rows. */
 
 enum {
-  /** Bytes that one group moves, in blocks: positions are listed once for all
-   *  of them. */
-  GROUP_BYTES = 256 * 1024,
-  /** A smaller box is not worth a program of its own. */
-  MIN_BOX_BYTES = 64 * 1024,
   /** Shortest run of the source that family rows reads as one stream, and most
    *  places that it may write alternately. */
   MIN_STREAM_BYTES = 1024,
@@ -96,7 +92,7 @@ static bool is_stream(const rlo_problem *problem, const rlo__packed_block *b) {
 static double predict_rows(const rlo_problem *problem,
                            const rlo__packed_block *b) {
   int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  if (b->cpu.geometry.box_bytes < RLO__CPU_NONTEMPORAL_BYTES) {
+  if (b->cpu.geometry.box_bytes < rlo__thresholds.plan_cpu_past_caches_bytes) {
     return 0.3; /* caches forgive scattered stores */
   }
   int64_t row_bytes = b->num_columns * unit_bytes;
@@ -117,7 +113,9 @@ static double predict_rows(const rlo_problem *problem,
 static double most_of_matrices(const rlo__geometry *g) {
   static const double by_log2_bytes[] = {0.5, 0.55, 0.65, 0.7, 0.6};
   double most = by_log2_bytes[__builtin_ctzll((uint64_t)g->unit_bytes)];
-  return g->box_bytes >= RLO__CPU_NONTEMPORAL_BYTES ? 0.85 * most : most;
+  return g->box_bytes >= rlo__thresholds.plan_cpu_past_caches_bytes
+             ? 0.85 * most
+             : most;
 }
 
 /* Matrices: partial tiles and the ends of short runs cost extra. */
@@ -131,7 +129,7 @@ static double predict_matrices(const rlo__packed_block *b) {
   double run = src_bytes < dst_bytes ? src_bytes : dst_bytes;
   /* The same where lines are staged: 0.56 against 0.26 (f32 95x75x97x77
    * reversed). */
-  if (b->cpu.geometry.box_bytes >= RLO__CPU_NONTEMPORAL_BYTES &&
+  if (b->cpu.geometry.box_bytes >= rlo__thresholds.plan_cpu_past_caches_bytes &&
       !b->is_direct) {
     fraction *= 0.7 / 0.85;
   }
@@ -145,7 +143,7 @@ static double predict(const rlo__family_query *query) {
   rlo__geometry g = rlo__geometry_of(query);
   rlo__packed_cells cells;
   rlo__packed_block block;
-  if (g.box_bytes < MIN_BOX_BYTES) {
+  if (g.box_bytes < rlo__thresholds.plan_cpu_packed_box_bytes) {
     return 0.02;
   }
   if (find_cells(query, &g, &cells)) {
@@ -193,7 +191,7 @@ static int64_t fetch_lines(const rlo__packed_block *b) {
                       : b->is_direct ? RLO__CPU_LINE_BYTES / unit_bytes
                                      : b->tile;
   int64_t run_bytes = b->src_run_units * unit_bytes;
-  if (run_bytes >= RLO__CPU_FOLLOWED_BYTES) {
+  if (run_bytes >= rlo__thresholds.plan_cpu_followed_bytes) {
     return 0;
   }
   int64_t lines = b->units / b->src_run_units *
@@ -276,7 +274,8 @@ static rlo_status emit_block(const rlo__family_query *query,
   int64_t blocks = rlo__grid_join_groups(
       query,
       b->units * cpu->geometry.unit_bytes,
-      rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES),
+      rlo__schedule_group_bytes(&query->schedule,
+                                rlo__thresholds.plan_cpu_group_bytes),
       launch);
   RLO_TRY(add_defines(query, b, launch));
   RLO_TRY(add_axes(problem, b, launch));

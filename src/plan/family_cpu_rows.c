@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 #include "plan/grid.h"
 
@@ -12,12 +13,10 @@ enum {
   /** Arguments after the shared ones. */
   NUM_VECTORS = 2,
   NUM_SCALARS = 8,
-  /** Rows of a block, more if they are short and fewer if they are long, and
-   *  bytes of it: hardware follows few streams, so blocks are small. Rows that
-   *  share lines make blocks twice as large. */
+  /** Rows of a block, more if they are short and fewer if they are long:
+   *  hardware follows few streams, so blocks are small. Rows that share lines
+   *  make blocks twice as large. */
   BLOCK_ROWS = 32,
-  MIN_BLOCK_BYTES = 4 * 1024,
-  MAX_BLOCK_BYTES = 16 * 1024,
   MAX_PLACES = 512,
   /** Longest rows that are prefetched, without and with fill, and bytes within
    *  which hardware follows one stream only. */
@@ -29,9 +28,7 @@ enum {
   /** Rows of this length and more are read page after page; the kernel
    *  prefetches the first lines of each. */
   MIN_OPENED_BYTES = 1024,
-  PAGE_BYTES = 4096,
-  /** Bytes that one group moves: rows are listed once for all of it. */
-  GROUP_BYTES = 256 * 1024
+  PAGE_BYTES = 4096
 };
 
 /** How groups share the rows. */
@@ -140,9 +137,10 @@ static int32_t nearest_axis(const rlo_problem *problem, const rows_plan *plan) {
 
 static int64_t max_rows(const rows_plan *plan) {
   int64_t rows = plan->is_aligned ? BLOCK_ROWS : 2 * BLOCK_ROWS;
-  int64_t bytes = MAX_BLOCK_BYTES;
+  int64_t bytes = rlo__thresholds.plan_cpu_most_block_bytes;
   if (plan->row_bytes < bytes / rows) {
-    bytes = rlo__max(plan->row_bytes * rows, MIN_BLOCK_BYTES);
+    bytes = rlo__max(plan->row_bytes * rows,
+                     rlo__thresholds.plan_cpu_least_block_bytes);
   }
   return rlo__max(rlo__min(bytes / plan->row_bytes, MAX_PLACES), 1);
 }
@@ -380,7 +378,8 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   int64_t blocks = rlo__grid_join_groups(
       query,
       block_bytes,
-      rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES),
+      rlo__schedule_group_bytes(&query->schedule,
+                                rlo__thresholds.plan_cpu_group_bytes),
       launch);
   RLO_TRY(rlo__launch_define(launch, "RLO_ROWS_PLACES", MAX_PLACES));
 

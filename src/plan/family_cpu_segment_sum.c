@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "desc/dtype.h"
 #include "ir/update.h"
 #include "plan/arith.h"
@@ -10,12 +11,8 @@
 /* Family segment_sum of CPU devices: cl/cpu_segment_sum.cl, sums along one axis
  * of points at computed positions. */
 
-enum {
-  /** Columns added together, in one vector. */
-  LANES = 16,
-  /** Cells of a group, enough because many segments have no rows. */
-  GROUP_CELLS = 4096
-};
+/* Columns added together, in one vector. */
+enum { LANES = 16 };
 
 typedef struct segment_sum_plan {
   /** The axis before the summed one counts columns. */
@@ -83,7 +80,8 @@ static rlo_status choose(const rlo__family_query *request,
   int32_t row_axes = plan->has_columns ? last - 1 : last;
   RLO_TRY(rlo__geometry_count_points(problem, 0, row_axes, &plan->rows));
   int64_t columns = plan->has_columns ? problem->extents[column] : 1;
-  plan->group_rows = rlo__ceil_div(GROUP_CELLS, columns);
+  plan->group_rows =
+      rlo__ceil_div(rlo__thresholds.plan_cpu_segment_sum_cells, columns);
   if (plan->group_rows > plan->rows) {
     plan->group_rows = plan->rows;
   }

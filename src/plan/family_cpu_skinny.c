@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "plan/plane.h"
 
 /* Family skinny, CPU class (cl/cpu_skinny.cl): a plane with one side of 2 to
  * 16 units. */
 
-enum {
-  MIN_SHORT = 2,
-  MAX_SHORT = 16,
-  /** Bytes that a group moves, over both axes of the plane. */
-  GROUP_BYTES = 16 * 1024
-};
+enum { MIN_SHORT = 2, MAX_SHORT = 16 };
 
 typedef struct skinny_plan {
   rlo__grid_plan cpu;
@@ -82,8 +78,8 @@ static rlo_status choose(const rlo__family_query *query, skinny_plan *plan) {
   }
   int64_t unit_bytes = cpu->geometry.unit_bytes;
   int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;
-  int64_t group_bytes =
-      rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES);
+  int64_t group_bytes = rlo__schedule_group_bytes(
+      &query->schedule, rlo__thresholds.plan_cpu_skinny_bytes);
   int64_t lines = group_bytes / RLO__CPU_LINE_BYTES / plan->short_units;
   plan->chunk_units = lines * line_units;
   const rlo__plane *p = &plan->plane;
@@ -144,7 +140,8 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
       query,
       rlo__min(plan.chunk_units, plan.long_units) * plan.short_units *
           cpu->geometry.unit_bytes,
-      rlo__schedule_group_bytes(&query->schedule, GROUP_BYTES),
+      rlo__schedule_group_bytes(&query->schedule,
+                                rlo__thresholds.plan_cpu_skinny_bytes),
       launch);
   RLO_TRY(rlo__grid_add_index(cpu, launch, chunks));
   RLO_TRY(rlo__grid_add_guards(query, cpu, launch));

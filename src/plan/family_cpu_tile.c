@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "plan/plane.h"
 
 /* Family tile, CPU class (cl/cpu_tile.cl): the innermost axes of the two sides
  * differ. */
 
-/* Most lines of a tile along rows of the source and along rows of the
- * destination. Long pieces of rows take few pages, and memory delivers them
- * faster; the latter also have few ends of rows. Units of 1 and 2 bytes have so
- * many rows in a line that shorter tiles take fewer pages. */
-enum { TILE_A_LINES = 8, TILE_B_LINES = 16, NARROW_TILE_B_LINES = 8 };
-
 /* The rows of a block are streams that hardware follows by itself if there are
- * at most 16 and tiles have STREAM_LINES and more of each. It reads ahead into
- * the second-level cache, without the buffers of the first that prefetches
- * share with stores. So tiles are wide then, if each unit of the device still
- * has several. */
-enum {
-  MIN_STREAM_UNIT_BYTES = 4,
-  STREAM_LINES = 32,
-  STREAM_TILE_A_LINES = 48,
-  MIN_STREAM_TILES = 16
-};
-
-/* Each line of joined rows is read from as many rows, and tiles shrink by that
- * down to this. */
-enum { JOINED_TILE_A_LINES = 4, MIN_TILE_B_LINES = 4 };
+ * at most 16 and they are long. It reads ahead into the second-level cache,
+ * without the buffers of the first that prefetches share with stores. So tiles
+ * are wide then, if each unit of the device still has several. */
+enum { MIN_STREAM_UNIT_BYTES = 4 };
 
 /* Sides join axes up to these lengths. Reads gain from long runs, and writes
  * gain where a row has few lines or rows share lines. Where lines are whole,
@@ -49,18 +34,10 @@ enum { MIN_STAGED_ROW_BYTES = 4 * RLO__CPU_LINE_BYTES };
 enum { PAGE_BYTES = 4096 };
 
 /* A core remembers where some thousand pages are; a split is worth it only
- * where groups touch more rows of the destination in between, and if it lets
- * this many points share pages. It takes one axis more, of at most this many.
- */
-enum {
-  MANY_PAGES = 2048,
-  SPLIT_PAGES = 512,
-  MIN_PAGE_POINTS = 3,
-  MAX_SPLIT_AXES = 8
-};
-
-/* Rows of the source that are at least this far apart are read more slowly. */
-enum { FAR_BYTES = 64 * 1024 };
+ * where groups touch more rows of the destination in between
+ * (plan_cpu_many_pages), and if it lets this many points share pages. It takes
+ * one axis more, of at most this many. */
+enum { SPLIT_PAGES = 512, MIN_PAGE_POINTS = 3, MAX_SPLIT_AXES = 8 };
 
 typedef struct tile_plan {
   rlo__grid_plan cpu;
@@ -156,7 +133,8 @@ static void split_for_pages(tile_plan *plan) {
     bool is_beside = axis->problem_axis != plan->plane.a_axis &&
                      axis->problem_axis != plan->plane.b_axis;
     int64_t count = is_beside ? count_page_points(axis, plan) : 1;
-    if (rows > MANY_PAGES && count >= MIN_PAGE_POINTS) {
+    if (rows > rlo__thresholds.plan_cpu_many_pages &&
+        count >= MIN_PAGE_POINTS) {
       rlo__grid_axis inner = *axis;
       inner.extent = count;
       axis->extent /= count;
@@ -222,9 +200,10 @@ static int64_t cut(int64_t extent, int64_t max, int64_t line) {
 static int64_t max_a_lines(const rlo__family_query *query,
                            const tile_plan *plan) {
   if (query->joined.bits > 0) {
-    return JOINED_TILE_A_LINES;
+    return rlo__thresholds.plan_cpu_joined_tile_a_lines;
   }
-  return plan->has_streams ? STREAM_TILE_A_LINES : TILE_A_LINES;
+  return plan->has_streams ? rlo__thresholds.plan_cpu_stream_tile_a_lines
+                           : rlo__thresholds.plan_cpu_tile_a_lines;
 }
 
 /* Chooses tiles and grid for the present sides, and derives the destination's
@@ -234,9 +213,12 @@ static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
   const rlo__side *a = &plan->a;
   int64_t max_a = max_a_lines(query, plan);
-  int64_t max_b = unit_bytes <= 2 ? NARROW_TILE_B_LINES : TILE_B_LINES;
+  int64_t max_b = unit_bytes <= 2 ? rlo__thresholds.plan_cpu_narrow_tile_b_lines
+                                  : rlo__thresholds.plan_cpu_tile_b_lines;
   if (query->joined.bits > 0) {
-    max_b = rlo__max(TILE_B_LINES * query->joined.bits / 8, MIN_TILE_B_LINES);
+    max_b =
+        rlo__max(rlo__thresholds.plan_cpu_tile_b_lines * query->joined.bits / 8,
+                 rlo__thresholds.plan_cpu_joined_tile_b_lines);
   }
   /* A side that is up to a half longer is not cut. */
   max_a += a->extent <= (max_a + max_a / 2) * line ? max_a / 2 : 0;
@@ -270,12 +252,15 @@ static void grow_b(const rlo__family_query *query,
 static bool reads_streams(const rlo__family_query *query,
                           const tile_plan *plan) {
   const rlo__geometry *g = &plan->cpu.geometry;
-  int64_t tile_units =
-      STREAM_TILE_A_LINES * plan->line_units * TILE_B_LINES * plan->line_units;
-  int64_t tiles = MIN_STREAM_TILES * rlo__max(query->device->compute_units, 1);
+  int64_t tile_units = rlo__thresholds.plan_cpu_stream_tile_a_lines *
+                       plan->line_units *
+                       rlo__thresholds.plan_cpu_tile_b_lines * plan->line_units;
+  int64_t tiles = rlo__thresholds.plan_cpu_stream_unit_tiles *
+                  rlo__max(query->device->compute_units, 1);
   return g->unit_bytes >= MIN_STREAM_UNIT_BYTES &&
          query->schedule.tile_a_lines == 0 &&
-         plan->a.extent >= STREAM_LINES * plan->line_units &&
+         plan->a.extent >=
+             rlo__thresholds.plan_cpu_stream_lines * plan->line_units &&
          g->box_bytes / (tile_units * g->unit_bytes) >= tiles &&
          rlo__cpu_wants_nontemporal(query, g);
 }
@@ -359,7 +344,8 @@ static double predict(const rlo__family_query *query) {
   int32_t log2_bytes = (int32_t)__builtin_ctzll((uint64_t)unit_bytes);
   double fraction = plan.has_page_stride ? with_page_stride[log2_bytes]
                                          : by_log2_bytes[log2_bytes];
-  if (rlo__abs(plan.plane.src_ld) >= FAR_BYTES / unit_bytes) {
+  if (rlo__abs(plan.plane.src_ld) >=
+      rlo__thresholds.plan_cpu_far_bytes / unit_bytes) {
     fraction *= far_rows;
   }
   if (plan.dst_alignment < RLO__CPU_LINE_BYTES) {

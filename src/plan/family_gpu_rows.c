@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "plan/gpu_launch.h"
 
 /* Family rows, GPU class (cl/gpu_rows.cl): the innermost axis is the same on
@@ -12,10 +13,6 @@ enum {
   /** Bytes that a lane has in flight, and most pieces. */
   LANE_BYTES = 64,
   LANE_PIECES = 8,
-  /** Bytes that a group moves, at least LANE_ALL_PIECES pieces for each lane,
-   * so that decoding the group pays. */
-  GROUP_BYTES = 16384,
-  LANE_ALL_PIECES = 8,
   /** Chunks of rows are multiples of this many pieces. */
   CHUNK_PIECES = 32,
   /** Bytes of a piece of a row with any alignment, and of the shortest such
@@ -137,8 +134,9 @@ static rlo_status choose(const rlo__family_query *query, row_plan *plan) {
                  (plan->is_shifted ? 1 : 0);
   int64_t piece_bytes = plan->wide_units * group->geometry.unit_bytes;
   int64_t group_pieces =
-      rlo__max(rlo__gpu_local_items(query->device) * LANE_ALL_PIECES,
-               GROUP_BYTES / piece_bytes);
+      rlo__max(rlo__gpu_local_items(query->device) *
+                   rlo__thresholds.plan_gpu_rows_lane_pieces,
+               rlo__thresholds.plan_gpu_rows_bytes / piece_bytes);
   if (plan->pieces > group_pieces) {
     cut_row(plan, group_pieces);
   } else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "plan/gpu_launch.h"
 #include "plan/plane.h"
 
@@ -34,8 +35,6 @@ enum {
   BANK_BYTES = 128,
   /** Units of narrow tiles of such units. */
   NARROW_UNITS = 4096,
-  /** Groups for each compute unit, or tiles are halved. */
-  MIN_UNIT_GROUPS = 2,
   MAX_HALVINGS = 1,
   /** Units of the shortest side of a tile that moves as words. */
   MIN_WORD_SIDE = 32
@@ -208,7 +207,8 @@ static rlo_status lay_grid(const rlo__family_query *query, tile_plan *plan) {
 static rlo_status choose_tile(const rlo__family_query *query, tile_plan *plan) {
   const rlo_device_info *device = query->device;
   const rlo__plane *plane = &plan->plane;
-  int64_t enough = MIN_UNIT_GROUPS * rlo__max(device->compute_units, 1);
+  int64_t enough = rlo__thresholds.plan_gpu_tile_unit_groups *
+                   rlo__max(device->compute_units, 1);
   int32_t first = query->schedule.tile_halvings;
   for (int32_t halvings = first; halvings <= MAX_HALVINGS; ++halvings) {
     set_tile(query, halvings, plan);

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 
 /* Largest distance of a position from 0 or from another one, in bytes; false on
@@ -56,9 +57,9 @@ static bool fits_32_bits(const rlo_problem *problem) {
   }
   int32_t dst_bits = rlo_problem_dst_unit_bits(problem);
   return reach_bytes(problem, &problem->src, problem->unit_bits, &src) &&
-         src <= INT32_MAX &&
+         src <= rlo__thresholds.plan_index32_bytes &&
          reach_bytes(problem, &problem->dst, dst_bits, &dst) &&
-         dst <= INT32_MAX;
+         dst <= rlo__thresholds.plan_index32_bytes;
 }
 
 rlo_status rlo__geometry_count_points(const rlo_problem *problem,

@@ -2,11 +2,10 @@
 #include "plan/gpu_packed.h"
 
 #include "base/checked.h"
+#include "base/threshold.h"
 
 enum {
-  /** Most bytes of a block, so that a multiprocessor holds several groups, and
-   *  most local memory of a group. */
-  MAX_BUDGET_BYTES = 16384,
+  /** Most local memory of a group. */
   MAX_LOCAL_BYTES = 24576,
   /** Bytes of the words into which units are gathered. */
   MIN_WORD_BYTES = 4,
@@ -339,7 +338,7 @@ bool rlo__gpu_packed_choose(const rlo__family_query *query,
                                            .y_axis = -1}};
   rlo__grid_plan *group = &plan->group;
   int64_t budget_bytes = device->local_memory_bytes / 2;
-  budget_bytes = rlo__min(budget_bytes, MAX_BUDGET_BYTES);
+  budget_bytes = rlo__min(budget_bytes, rlo__thresholds.plan_gpu_packed_bytes);
   if (!rlo__gpu_block_choose(
           query, budget_bytes, rlo__gpu_local_items(device), &plan->block)) {
     rlo__str_printf(why,

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 
 /* Bytes of arguments that every OpenCL device must take, for devices that do
  * not report their limit. */
@@ -17,10 +18,6 @@
 
 /* Groups that keep each compute unit busy, whatever they move. */
 #define GROUPS_PER_UNIT 4
-
-/* Bytes of a chunk of a row that is longer than the second. */
-#define CHUNK_BYTES   (INT64_C(64) * 1024)
-#define MAX_ROW_BYTES (2 * CHUNK_BYTES)
 
 /* --------------------------------------------------------------------- grid */
 
@@ -351,7 +348,7 @@ bool rlo__cpu_wants_nontemporal(const rlo__family_query *query,
                                 const rlo__geometry *geometry) {
   return query->device->has_nontemporal_store &&
          (query->schedule.stores == RLO__STORES_NONTEMPORAL ||
-          geometry->box_bytes >= RLO__CPU_NONTEMPORAL_BYTES);
+          geometry->box_bytes >= rlo__thresholds.plan_cpu_past_caches_bytes);
 }
 
 int64_t rlo__cpu_dst_alignment(const rlo__family_query *query,
@@ -396,9 +393,9 @@ int64_t rlo__cpu_chunk_units(const rlo_problem *problem,
                              const rlo__geometry *geometry,
                              int32_t run) {
   int64_t units = run >= 0 ? problem->extents[run] : 1;
-  return units > MAX_ROW_BYTES / geometry->unit_bytes
-             ? CHUNK_BYTES / geometry->unit_bytes
-             : units;
+  int64_t chunk_units =
+      rlo__thresholds.plan_cpu_chunk_bytes / geometry->unit_bytes;
+  return units > 2 * chunk_units ? chunk_units : units;
 }
 
 bool rlo__cpu_takes_row_guards(const rlo_problem *problem,

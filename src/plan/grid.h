@@ -20,13 +20,6 @@
 /** Bytes of the lines that kernels of the CPU class store. */
 #define RLO__CPU_LINE_BYTES 64
 
-/** Below this much output the caches hold it, and non-temporal stores lose. */
-#define RLO__CPU_NONTEMPORAL_BYTES (INT64_C(2) << 20)
-
-/** Along a run of so many bytes hardware prefetches by itself, and prefetch
- *  instructions only get in its way. */
-#define RLO__CPU_FOLLOWED_BYTES (INT64_C(4) << 10)
-
 /** Runs that do not begin with a line have too few whole lines for
  *  non-temporal stores below this. */
 #define RLO__CPU_MIN_LINED_BYTES (INT64_C(4) * RLO__CPU_LINE_BYTES)

@@ -47,9 +47,8 @@ RLO_NODISCARD rlo_status rlo__packed_cells_emit(const rlo__family_query *query,
 /** Most entries of a list of positions in cl/cpu_packed.cl. */
 #define RLO__PACKED_MAX_PLACES 1024
 
-/** Bytes of a block that uses the stage, and of one that does not. */
-#define RLO__PACKED_STAGE_BYTES  (INT64_C(16) * 1024)
-#define RLO__PACKED_DIRECT_BYTES (INT64_C(32) * 1024)
+/** Bytes of the stage: of a block that uses it at most. */
+#define RLO__PACKED_STAGE_BYTES (INT64_C(16) * 1024)
 
 /** Longest row that is moved whole, in bytes. */
 #define RLO__PACKED_MAX_ROW_BYTES 1024

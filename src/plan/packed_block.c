@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/threshold.h"
 #include "plan/packed.h"
 
 #include "base/checked.h"
@@ -297,10 +298,14 @@ rlo_status rlo__packed_block_choose(const rlo__family_query *query,
                                     const rlo__geometry *geometry,
                                     rlo__packed_block *out_block) {
   if (geometry->run_axis < 0) {
-    RLO_TRY(choose(query, geometry, RLO__PACKED_DIRECT_BYTES, out_block));
+    RLO_TRY(choose(query,
+                   geometry,
+                   rlo__thresholds.plan_cpu_direct_block_bytes,
+                   out_block));
     if (out_block->is_direct) {
       return RLO_OK;
     }
   }
-  return choose(query, geometry, RLO__PACKED_STAGE_BYTES, out_block);
+  return choose(
+      query, geometry, rlo__thresholds.plan_cpu_staged_block_bytes, out_block);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/threshold.h"
 #include "plan/packed.h"
 
 #include "base/checked.h"
@@ -11,10 +12,6 @@ enum {
   MAX_LINES = 8,
   MAX_SHORT_LINES = 4,
   MAX_BYTE_LINES = 2,
-  /** Bytes that one group moves, in four parts, which begin at different places
-   *  of their pages. */
-  GROUP_BYTES = 260 * 1024,
-  SMALL_GROUP_BYTES = 4 * 1024,
   /** Groups that keep a device busy, whatever they move. */
   MIN_GROUPS = 64
 };
@@ -87,7 +84,9 @@ static rlo_status lay_groups(const rlo__family_query *query,
   rlo__grid_plan *cpu = &c->cpu;
   int64_t cell_bytes = c->cell_units * cpu->geometry.unit_bytes;
   int64_t group_bytes = cpu->geometry.box_bytes / MIN_GROUPS;
-  group_bytes = rlo__max(rlo__min(group_bytes, GROUP_BYTES), SMALL_GROUP_BYTES);
+  group_bytes =
+      rlo__max(rlo__min(group_bytes, rlo__thresholds.plan_cpu_parts_bytes),
+               rlo__thresholds.plan_cpu_least_cells_bytes);
   group_bytes = rlo__schedule_group_bytes(&query->schedule, group_bytes);
   /* Groups of whole lines share none with their neighbours. */
   int64_t whole =

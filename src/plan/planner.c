@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/threshold.h"
 #include "plan/geometry.h"
 #include "plan/planning.h"
 
@@ -16,7 +17,7 @@
  * any family whose programs serve many problems. */
 static bool is_worth_compiling(const rlo__family *family, int64_t box_bytes) {
   return (family->traits & RLO__FAMILY_SPECIALIZES) == 0 ||
-         box_bytes >= INT64_C(1) << 20;
+         box_bytes >= rlo__thresholds.plan_compile_bytes;
 }
 
 /* The family of the best expectation so far. */

@@ -5,17 +5,10 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "base/threshold.h"
 #include "plan/specialized.h"
 
-enum {
-  /** Smaller chunks do not pay for their counters. */
-  MIN_CHUNK_ROWS = 1024,
-  CPU_CHUNKS_PER_UNIT = 2,
-  GPU_CHUNKS = 1024,
-  GPU_CHUNK_ROWS = 16,
-  GPU_LOCAL = 64,
-  GPU_SCAN_LOCAL = 256
-};
+enum { CPU_CHUNKS_PER_UNIT = 2, GPU_LOCAL = 64, GPU_SCAN_LOCAL = 256 };
 
 /** Chunks run at the same time, but each has counters of all segments, which
  *  together should not be more than the rows. */
@@ -23,8 +16,10 @@ static int64_t choose_chunks(const rlo__segment_ids *ids,
                              const rlo_device_info *device,
                              bool is_gpu) {
   int64_t units = rlo__max(device->compute_units, 1);
-  int64_t max_chunks = is_gpu ? GPU_CHUNKS : CPU_CHUNKS_PER_UNIT * units;
-  int64_t rows = is_gpu ? GPU_CHUNK_ROWS : MIN_CHUNK_ROWS;
+  int64_t max_chunks = is_gpu ? rlo__thresholds.plan_gpu_order_chunks
+                              : CPU_CHUNKS_PER_UNIT * units;
+  int64_t rows = is_gpu ? rlo__thresholds.plan_gpu_order_chunk_rows
+                        : rlo__thresholds.plan_cpu_order_chunk_rows;
   int64_t chunks = rlo__min(max_chunks, rlo__ceil_div(ids->rows, rows));
   chunks = rlo__min(chunks, 2 * (ids->rows / ids->segments) + 2);
   return rlo__max(chunks, 1);

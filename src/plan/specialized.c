@@ -3,20 +3,10 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "plan/geometry.h"
 
-enum {
-  /** Points along a row that one work-item of a CPU takes, and points of a
-   *  work-group: with fewer, starting groups costs more than their work. */
-  CPU_SEGMENT_POINTS = 1024,
-  CPU_GROUP_POINTS = 4096,
-  CPU_MAX_LOCAL = 64,
-  GPU_LOCAL = 256
-};
-
-/* Most work-items of a launch; kernels loop over the rest. Some drivers count
- * them in an int. */
-#define MAX_WORK_ITEMS (INT64_C(1) << 30)
+enum { CPU_MAX_LOCAL = 64, GPU_LOCAL = 256 };
 
 static int64_t index_count(const rlo_problem *problem) {
   return problem->index_bytes / (problem->index_bits / 8);
@@ -71,9 +61,9 @@ bool rlo__specialized_fits_32_bits(const rlo_problem *problem) {
   }
   return form_magnitude(
              problem, &problem->src, terms, problem->num_terms, &m) &&
-         m <= INT32_MAX / src_bytes &&
+         m <= rlo__thresholds.plan_index32_bytes / src_bytes &&
          form_magnitude(problem, &problem->dst, terms, 0, &m) &&
-         m <= INT32_MAX / dst_bytes;
+         m <= rlo__thresholds.plan_index32_bytes / dst_bytes;
 }
 
 rlo_status rlo__partition_cells(const rlo_problem *problem,
@@ -85,21 +75,22 @@ rlo_status rlo__partition_cells(const rlo_problem *problem,
   rlo__partition cut = {.local = 1};
   int32_t last = num_axes > 0 ? num_axes - 1 : 0;
   int64_t inner = num_axes > 0 ? problem->extents[last] : 1;
+  const int64_t segment_points = rlo__thresholds.plan_cpu_segment_points;
+  const int64_t group_points = rlo__thresholds.plan_cpu_group_points;
   int64_t limit =
-      is_gpu ? 1
-             : CPU_SEGMENT_POINTS / rlo__min(cell_points, CPU_SEGMENT_POINTS);
+      is_gpu ? 1 : segment_points / rlo__min(cell_points, segment_points);
   cut.segment = rlo__min(inner, limit);
   cut.row_segments = rlo__ceil_div(inner, cut.segment);
   cut.segments = cut.row_segments;
   RLO_TRY(rlo__geometry_count_points(problem, 0, last, &cut.segments));
-  int64_t points = cut.segment * rlo__min(cell_points, CPU_GROUP_POINTS);
+  int64_t points = cut.segment * rlo__min(cell_points, group_points);
   int64_t max = rlo__min(device->max_work_group_items,
                          is_gpu ? GPU_LOCAL : CPU_MAX_LOCAL);
   while (cut.local * 2 <= max &&
-         (is_gpu || cut.local * points < CPU_GROUP_POINTS)) {
+         (is_gpu || cut.local * points < group_points)) {
     cut.local *= 2;
   }
-  cut.fits_32_bits = cut.segments <= INT32_MAX - CPU_SEGMENT_POINTS &&
+  cut.fits_32_bits = cut.segments <= INT32_MAX - segment_points &&
                      cut.row_segments * cut.segment <= INT32_MAX;
   *out_cut = cut;
   return RLO_OK;
@@ -116,7 +107,9 @@ rlo_status rlo__partition_size_launch(const rlo__partition *cut,
                                       int64_t pieces,
                                       rlo__launch *launch) {
   int64_t groups = rlo__ceil_div(cut->segments, cut->local * pieces);
-  int64_t items = rlo__min(groups, MAX_WORK_ITEMS / cut->local) * cut->local;
+  int64_t items =
+      rlo__min(groups, rlo__thresholds.plan_work_items / cut->local) *
+      cut->local;
   launch->work_dim = 1;
   launch->global_size[0] = (size_t)items;
   launch->local_size[0] = (size_t)cut->local;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/arithmetic.h"
 #include "ir/problem.h"
 #include "plan/arith.h"
@@ -19,12 +20,14 @@ rlo__sum_limits rlo__sum_limits_of(rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU
              ? (rlo__sum_limits){.enough_groups = 4,
                                  .wanted_groups = 32,
-                                 .part_bytes = 256 << 10,
+                                 .part_bytes =
+                                     rlo__thresholds.plan_cpu_sum_part_bytes,
                                  .part_blocks = 4}
-             : (rlo__sum_limits){.enough_groups = 2,
-                                 .wanted_groups = 4,
-                                 .part_bytes = 64 << 10,
-                                 .part_blocks = 1};
+             : (rlo__sum_limits){
+                   .enough_groups = 2,
+                   .wanted_groups = 4,
+                   .part_bytes = rlo__thresholds.plan_gpu_sum_part_bytes,
+                   .part_blocks = 1};
 }
 
 int64_t rlo__sum_cut_parts(const rlo__sum_cut *cut) {

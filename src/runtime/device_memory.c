@@ -4,17 +4,12 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "base/threshold.h"
 #include "runtime/cl_error.h"
 #include "runtime/command_log.h"
 #include "runtime/command_watch.h"
 #include "runtime/operand.h"
 #include "runtime/plan_handle.h"
-
-enum {
-  /** Limits of the free list: memories, and the part of the budget (1 / 8). */
-  MAX_FREE = 64,
-  FREE_SHARE = 8
-};
 
 struct rlo__device_queue {
   rlo_context *context;
@@ -253,9 +248,10 @@ void rlo__device_memory_free(rlo__device_memory *memory) {
     }
     memory->written_by = 0;
     rlo__mutex_lock(&queue->mutex);
-    is_reusable = queue->num_free < MAX_FREE &&
+    is_reusable = queue->num_free < rlo__thresholds.runtime_free_memories &&
                   queue->free_bytes + memory->bytes <=
-                      queue->context->memory_budget_bytes / FREE_SHARE;
+                      queue->context->memory_budget_bytes /
+                          rlo__thresholds.runtime_free_share;
     if (is_reusable) {
       memory->next = queue->free_list;
       queue->free_list = memory;
@@ -284,8 +280,7 @@ void rlo__device_memory_set_ready(rlo__device_memory *memory, cl_event event) {
 /* --------------------------------------------------------------- transfers */
 
 rlo_status rlo__device_memory_clear(rlo__device_memory *memory, int64_t bytes) {
-  /* Larger fills hang some drivers. */
-  const int64_t max_bytes = INT64_C(1) << 30;
+  const int64_t max_bytes = rlo__thresholds.runtime_fill_bytes;
   /* One byte long, so that any size is a multiple of it. */
   const cl_uchar zero = 0;
   rlo__device_queue *queue = memory->queue;

@@ -6,27 +6,24 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "runtime/cl_error.h"
-
-enum {
-  /** Larger fills hang some drivers. */
-  MAX_FILL_BYTES = 1 << 30
-};
 
 static rlo_status create_buffer(const rlo__timing *timing,
                                 int64_t bytes,
                                 cl_mem *out_buffer) {
   /* One byte long, so that it divides any size. */
   const cl_uchar pattern = 0x5a;
+  const int64_t most_bytes = rlo__thresholds.runtime_fill_bytes;
   RLO_TRY(rlo_buffer_create(timing->context, rlo__max(bytes, 1), out_buffer));
-  for (int64_t at = 0; at < bytes; at += MAX_FILL_BYTES) {
+  for (int64_t at = 0; at < bytes; at += most_bytes) {
     RLO_TRY(RLO_CL(clEnqueueFillBuffer,
                    timing->queue,
                    *out_buffer,
                    &pattern,
                    sizeof pattern,
                    (size_t)at,
-                   (size_t)rlo__min(bytes - at, MAX_FILL_BYTES),
+                   (size_t)rlo__min(bytes - at, most_bytes),
                    0,
                    NULL,
                    NULL));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/threshold.h"
 #include "plan/packed.h"
 #include "support/plan_case.h"
 #include "support/random.h"
@@ -186,9 +187,9 @@ RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
       expect_lines(&b, g.unit_bytes);
       ++num_direct[i % 3 == 0];
     }
-    ck_assert_int_le(
-        product(&b, all, n) * g.unit_bytes,
-        b.is_direct ? RLO__PACKED_DIRECT_BYTES : RLO__PACKED_STAGE_BYTES);
+    ck_assert_int_le(product(&b, all, n) * g.unit_bytes,
+                     b.is_direct ? rlo__thresholds.plan_cpu_direct_block_bytes
+                                 : RLO__PACKED_STAGE_BYTES);
     for (int32_t a = 0; a < n; ++a) {
       ck_assert_int_ge(b.size[a], 1);
       ck_assert_int_le(b.size[a], problem.extents[a]);
