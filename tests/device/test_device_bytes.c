@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "device/bytes/bytes.h"
+#include "support/low_thresholds.h"
 #include "support/program_budget.h"
 #include "support/random.h"
 #include "support/variant_runs.h"
@@ -15,7 +16,8 @@
  * the GPU class, which nobody runs on a CPU, are compiled without optimisation,
  * which takes a third of the time: the code of each constant of the CPU class
  * has been compiled with it before, in one width of units. With
- * RELAYOUT_TEST_ALL every case runs, of both classes, each optimised.
+ * RELAYOUT_TEST_ALL every case runs, of both classes, each optimised. With low
+ * thresholds only what is drawn runs.
  */
 
 typedef struct table {
@@ -72,14 +74,21 @@ RLO_TIMEOUT(600);
 
 /* What the tables build on, once, whichever test comes first. */
 static void cover(void) {
-  if (budget.num_known > 0) {
+  static bool is_covered;
+  if (is_covered) {
     return;
   }
+  is_covered = true;
   if (!bytes_is_all()) {
     test_device_set_budget(&budget);
   }
+  const bool is_low = test_thresholds_are_low();
+  if (is_low && !bytes_is_all()) {
+    test_device_optimise(false);
+    return;
+  }
   const int32_t stride = TEST_IS_SANITIZED ? 12 : 1;
-  const bool is_other = !test_device_is_pocl(&device);
+  const bool is_other = !test_device_is_pocl(&device) || is_low;
   const test_cover of_cpu = {
       .filter = is_of_cpu, .optimises_few = true, .skips_undeclared = is_other};
   const test_cover of_gpu = {.filter = is_of_gpu, .skips_undeclared = is_other};

@@ -17,6 +17,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "runtime/context.h"
+#include "support/low_thresholds.h"
 #include "support/memcheck.h"
 #include "support/plan_case.h"
 
@@ -24,7 +25,10 @@ int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized) {
   if (TEST_IS_SANITIZED) {
     return sanitized;
   }
-  return getenv("RELAYOUT_TEST_ALL") != NULL ? all : usual;
+  if (getenv("RELAYOUT_TEST_ALL") != NULL) {
+    return all;
+  }
+  return test_thresholds_are_low() ? usual / 4 : usual;
 }
 
 void test_device_optimise(bool optimises) {
