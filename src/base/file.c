@@ -10,14 +10,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/file_replace.h"
 #include "base/status.h"
-
-enum {
-  /* Linux reads at most 2 GiB per call. */
-  MAX_CALL_BYTES = 1 << 30,
-  FIRST_READ_BYTES = 64 * 1024
-};
+#include "base/threshold.h"
 
 rlo_status rlo__file_fail(const char *what, const char *path, int error) {
   char words[128];
@@ -32,7 +28,7 @@ rlo_status rlo__file_fail(const char *what, const char *path, int error) {
 }
 
 static size_t call_bytes(size_t bytes) {
-  return bytes < MAX_CALL_BYTES ? bytes : MAX_CALL_BYTES;
+  return rlo__min_size(bytes, (size_t)rlo__thresholds.base_call_bytes);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -105,7 +101,7 @@ static rlo_status read_some(
  *  that the file has grown. Pipes and files of /proc have size 0. */
 static size_t first_capacity(int fd, size_t max_bytes) {
   struct stat st;
-  size_t bytes = FIRST_READ_BYTES;
+  size_t bytes = (size_t)rlo__thresholds.base_first_read_bytes;
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
       (uintmax_t)st.st_size < SIZE_MAX - 2) {
     bytes = (size_t)st.st_size;

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/threshold.h"
+
 enum {
-  /* Linux writes at most 2 GiB per call. */
-  MAX_CALL_BYTES = 1 << 30,
   TEMP_NAME_TRIES = 100,
   TEMP_LIFE_SECONDS = 60,
   /* A process that was killed may hold its files for some time yet. */
@@ -437,8 +437,8 @@ int rlo__file_replace_write(rlo__file_replace *f,
                             size_t bytes) {
   const char *next = data;
   while (bytes > 0) {
-    ssize_t count =
-        write(f->fd, next, bytes < MAX_CALL_BYTES ? bytes : MAX_CALL_BYTES);
+    const size_t most = (size_t)rlo__thresholds.base_call_bytes;
+    ssize_t count = write(f->fd, next, bytes < most ? bytes : most);
     if (count < 0 && errno == EINTR) {
       continue;
     }

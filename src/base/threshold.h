@@ -146,7 +146,110 @@
   /* Memories that are kept for reuse: so many, and this part of the budget    \
    * (1 / 8). */                                                               \
   X(runtime_free_memories, 64, 2)                                              \
-  X(runtime_free_share, 8, INT64_C(1) << 20)
+  X(runtime_free_share, 8, INT64_C(1) << 20)                                   \
+  /* What one system call reads or writes at most: Linux moves less than 2     \
+   * GiB. Whole blocks of direct I/O. */                                       \
+  X(base_call_bytes, INT64_C(1) << 30, 4096)                                   \
+  /* What is read first of a file whose size is not known. */                  \
+  X(base_first_read_bytes, INT64_C(64) << 10, 16)                              \
+  /* A larger message of protocol buffers has memory of its own. */            \
+  X(io_proto_chunk_bytes, INT64_C(64) << 10, 64)                               \
+  /* Coordinates of a period that is walked, parts that are searched for the   \
+   * last slot, and units of two layouts that are compared one by one: beyond  \
+   * them the answer is not known. */                                          \
+  X(shape_period, INT64_C(1) << 20, 6)                                         \
+  X(shape_search_parts, 100000, 8)                                             \
+  X(shape_compared_points, INT64_C(1) << 20, 8)                                \
+  /* The order of as many rows and segments has indices of 64 bits; at most    \
+   * INT32_MAX. */                                                             \
+  X(ops_order_count, INT32_MAX, 12)                                            \
+  /* Files of jobs of more bytes are streamed past the page cache. */          \
+  X(service_streamed_bytes, INT64_C(64) << 20, 2048)                           \
+  /* As much staging memory is asked for in huge pages. */                     \
+  X(service_huge_page_bytes, INT64_C(2) << 20, 4096)                           \
+  /* A chunk of what a stream leaves in the page cache: its bytes, its ranges  \
+   * (at most RLO__TRAIL_RANGES), and the reads that are noted: shorter ones   \
+   * share pages with the next ones, which are better kept. */                 \
+  X(service_trail_chunk_bytes, INT64_C(8) << 20, 8192)                         \
+  X(service_trail_ranges, 128, 3)                                              \
+  X(service_trail_read_bytes, INT64_C(64) << 10, 128)                          \
+  /* Shorter transfers are better off in the page cache. */                    \
+  X(service_direct_bytes, INT64_C(64) << 10, 512)                              \
+  /* Memory between a file and memory that is not aligned: whole blocks, at    \
+   * least two. */                                                             \
+  X(service_bounce_bytes, INT64_C(1) << 20, 8192)                              \
+  /* Shorter runs are read together over a gap of at most so many bytes (room  \
+   * for 16 KiB), in one call with so many runs and gaps (room for 512). */    \
+  X(service_joined_run_bytes, INT64_C(64) << 10, 256)                          \
+  X(service_joined_gap_bytes, INT64_C(16) << 10, 64)                           \
+  X(service_read_parts, 512, 5)                                                \
+  /* Transfers from which on the bytes cost more than the call: of files, of   \
+   * memory (a page, for the sake of address translation) and of buffers. */   \
+  X(service_good_read_bytes, INT64_C(64) << 10, 256)                           \
+  X(service_good_write_bytes, INT64_C(256) << 10, 512)                         \
+  X(service_memory_good_bytes, 4096, 64)                                       \
+  X(service_buffer_good_bytes, INT64_C(1) << 20, 512)                          \
+  /* A transfer of a part of a box is no longer, unless it has to be to be a   \
+   * good one: threads take turns. */                                          \
+  X(service_transfer_bytes, INT64_C(4) << 20, 1024)                            \
+  /* From the first on a piece hides what it costs to begin one. */            \
+  X(service_least_piece_bytes, INT64_C(256) << 10, 256)                        \
+  X(service_good_piece_bytes, INT64_C(4) << 20, 1024)                          \
+  X(service_most_piece_bytes, INT64_C(16) << 20, 4096)                         \
+  /* A piece where nothing is transferred, and runs that are worth while       \
+   * there. */                                                                 \
+  X(service_most_memory_piece_bytes, INT64_C(64) << 20, 4096)                  \
+  X(service_memory_run_bytes, 1024, 64)                                        \
+  /* A longer tile of two passes is written no faster. */                      \
+  X(service_tile_bytes, INT64_C(16) << 20, 2048)                               \
+  /* Beyond them a tally of pieces is a bound: regions that are looked at, and \
+   * lengths of runs that are counted apart (room for 64). Steps by which a    \
+   * part grows (room for RLO__MAX_GROWTH_STEPS). */                           \
+  X(service_tally_regions, 256, 16)                                            \
+  X(service_tally_runs, 64, 2)                                                 \
+  X(service_growth_steps, 1024, 8)                                             \
+  /* A share of a problem in memory: long enough to be as fast as the whole,   \
+   * short enough to be cancelled soon. */                                     \
+  X(service_share_bytes, INT64_C(512) << 20, 4096)                             \
+  X(service_least_share_bytes, INT64_C(256) << 10, 256)                        \
+  /* With a journal: what is lost with a box that was not complete is moved    \
+   * again in about the seconds between two checkpoints. */                    \
+  X(service_journaled_box_bytes, INT64_C(1) << 30, INT64_C(64) << 10)          \
+  /* A checkpoint is due after so many bytes, however soon. */                 \
+  X(service_checkpoint_bytes, INT64_C(4) << 30, 4096)                          \
+  /* Records of a journal that are read at once (room for 256). */             \
+  X(service_journal_records, 256, 3)                                           \
+  /* Default budgets of a service. */                                          \
+  X(service_least_host_bytes, INT64_C(256) << 20, INT64_C(64) << 10)           \
+  X(service_most_host_bytes, INT64_C(16) << 30, INT64_C(256) << 10)            \
+  X(service_device_bytes, INT64_C(64) << 20, INT64_C(64) << 10)                \
+  /* Beyond it, prepared problems that were not used for longest go. */        \
+  X(service_kept, 64, 2)                                                       \
+  /* The default limit of a message; at least an element. */                   \
+  X(exchange_message_bytes, INT64_C(16) << 20, 256)                            \
+  /* The messages of a rank that are in memory of all ranks of a machine: who  \
+   * sends little gains less than that costs; what is much leaves the caches   \
+   * on its way, and the machine may have little of such memory. */            \
+  X(mpi_least_window_bytes, INT64_C(256) << 10, 512)                           \
+  X(mpi_most_window_bytes, INT64_C(4) << 20, INT64_C(16) << 10)                \
+  /* Shorter messages are sent, which is as fast; at least a notice. */        \
+  X(mpi_shared_message_bytes, 8192, 64)                                        \
+  /* A message between ranks that have their devices in host memory: it stays  \
+   * in the caches of a core while it is packed, sent and placed. */           \
+  X(mpi_host_message_bytes, INT64_C(256) << 10, 512)                           \
+  /* Arrays with more bytes, on either side, are moved in pieces, and lie at   \
+   * the beginning of a page of the file where the format lets them. */        \
+  X(cli_large_bytes, INT64_C(64) << 20, 1024)                                  \
+  /* Outputs of as many bytes, all together, have a journal. */                \
+  X(cli_journaled_bytes, INT64_C(1) << 30, 4096)                               \
+  /* Arrays with more bytes, on either side, are verified by some elements;    \
+   * the others are compared in chunks. */                                     \
+  X(cli_whole_bytes, INT64_C(1) << 30, 8192)                                   \
+  X(cli_compared_bytes, INT64_C(1) << 20, 512)                                 \
+  /* Limits one read, so that a signal is handled soon. */                     \
+  X(cli_read_bytes, INT64_C(8) << 20, 512)                                     \
+  /* A rank of relayout-mpi stages in at most so many bytes. */                \
+  X(cli_rank_bytes, INT64_C(1) << 30, INT64_C(1) << 20)
 
 /** A field for each row of the table. */
 typedef struct rlo__threshold_values {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/threshold.h"
 #include "relayout/ops.h"
 #include "relayout/shape_util.h"
 
@@ -38,8 +39,8 @@ static int open_source(rlo__conversion *c) {
 }
 
 static bool is_large(const rlo__conversion *c) {
-  return c->source.bytes > RLO__LARGE_BYTES ||
-         c->problem.dst_bytes > RLO__LARGE_BYTES;
+  const int64_t most = rlo__thresholds.cli_large_bytes;
+  return c->source.bytes > most || c->problem.dst_bytes > most;
 }
 
 /* Chooses where the array is moved, unless the command line does. Devices

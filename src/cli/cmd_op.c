@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threshold.h"
+
 #include "command.h"
 #include "display.h"
 #include "files.h"
@@ -238,10 +240,10 @@ static bool is_stream_wanted(const rlo__op *op) {
   }
   bool is_large = rlo__stream_is_asked_for(options) || options->is_resumed;
   for (int32_t n = 0; n < op->num_inputs; ++n) {
-    is_large |= op->sources[n].bytes > RLO__LARGE_BYTES;
+    is_large |= op->sources[n].bytes > rlo__thresholds.cli_large_bytes;
   }
   for (int32_t n = 0; n < op->num_outputs; ++n) {
-    is_large |= op->outputs[n].bytes > RLO__LARGE_BYTES;
+    is_large |= op->outputs[n].bytes > rlo__thresholds.cli_large_bytes;
   }
   return is_large;
 }

@@ -35,7 +35,7 @@ typedef enum rlo__convert_place {
   RLO__CONVERT_PLACE_ASKED_FOR,
   /** On the host: devices refuse most elements of other sizes. */
   RLO__CONVERT_PLACE_HOST_PACKS,
-  /** On the host: the array has at most RLO__LARGE_BYTES on both sides. */
+  /** On the host: the array is not large on either side. */
   RLO__CONVERT_PLACE_HOST_IS_SOONER,
   RLO__CONVERT_PLACE_DEFAULT_DEVICE
 } rlo__convert_place;

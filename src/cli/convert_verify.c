@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threshold.h"
 #include "relayout/index.h"
 #include "relayout/shape_util.h"
 
 #include "files.h"
 #include "message.h"
-
-#define MAX_WHOLE_BYTES ((int64_t)1 << 30)
-#define CHUNK_BYTES     ((size_t)1 << 20)
 
 static int fail_byte(const rlo__conversion *c,
                      int64_t at,
@@ -34,10 +32,10 @@ static int compare_whole(const rlo__conversion *c,
                          int64_t offset_bytes,
                          const unsigned char *expected,
                          unsigned char *chunk) {
+  const int64_t most = rlo__thresholds.cli_compared_bytes;
   int64_t bytes = c->problem.dst_bytes;
-  for (int64_t at = 0; at < bytes; at += (int64_t)CHUNK_BYTES) {
-    size_t length =
-        bytes - at < (int64_t)CHUNK_BYTES ? (size_t)(bytes - at) : CHUNK_BYTES;
+  for (int64_t at = 0; at < bytes; at += most) {
+    size_t length = (size_t)(bytes - at < most ? bytes - at : most);
     int code = rlo__input_file_read(output, offset_bytes + at, chunk, length);
     if (code != RLO__EXIT_OK) {
       return code;
@@ -58,12 +56,13 @@ static int verify_whole(const rlo__conversion *c,
                         int64_t offset_bytes) {
   size_t bytes = (size_t)c->problem.dst_bytes;
   unsigned char *expected = calloc(bytes == 0 ? 1 : bytes, 1);
-  unsigned char *chunk = malloc(CHUNK_BYTES);
+  const size_t chunk_bytes = (size_t)rlo__thresholds.cli_compared_bytes;
+  unsigned char *chunk = malloc(chunk_bytes);
   if (expected == NULL || chunk == NULL) {
     free(chunk);
     free(expected);
     return rlo__fail("cannot get %zu bytes of memory to verify the result",
-                     bytes + CHUNK_BYTES);
+                     bytes + chunk_bytes);
   }
   rlo__array src = {0};
   int code = rlo__array_source_read(&c->source, &src);
@@ -204,8 +203,8 @@ int rlo__convert_verify(const rlo__conversion *c,
       .descriptor = fd,
       .path = c->request.output_path,
   };
-  bool is_whole = c->source.bytes <= MAX_WHOLE_BYTES &&
-                  c->problem.dst_bytes <= MAX_WHOLE_BYTES;
+  const int64_t most = rlo__thresholds.cli_whole_bytes;
+  bool is_whole = c->source.bytes <= most && c->problem.dst_bytes <= most;
   return is_whole ? verify_whole(c, &output, offset_bytes)
                   : verify_some(c, &output, offset_bytes);
 }

@@ -13,10 +13,6 @@
 /** Maximum size of a header that the command writes. */
 #define RLO__MAX_HEADER_BYTES 4096
 
-/** Arrays with more bytes than this, on either side, are moved in pieces, and
- *  lie at the beginning of a page of the file where the format lets them. */
-#define RLO__LARGE_BYTES (INT64_C(64) << 20)
-
 /** The order of the bytes of a number. */
 typedef enum rlo__byte_order {
   /** That of the file's header; this machine's where there is none. */

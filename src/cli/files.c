@@ -11,10 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "message.h"
+#include "base/threshold.h"
 
-/* Limits one read, so that a signal is handled soon. */
-#define CHUNK_BYTES ((size_t)8 << 20)
+#include "message.h"
 
 /* Open files besides arrays: the standard streams, and those of a driver. */
 #define OWN_FILES 128
@@ -49,10 +48,11 @@ int rlo__input_file_read(const rlo__input_file *file,
                          int64_t offset_bytes,
                          void *buffer,
                          size_t bytes) {
+  const size_t most = (size_t)rlo__thresholds.cli_read_bytes;
   char *to = buffer;
   size_t done = 0;
   while (done < bytes) {
-    size_t wanted = bytes - done < CHUNK_BYTES ? bytes - done : CHUNK_BYTES;
+    size_t wanted = bytes - done < most ? bytes - done : most;
     ssize_t got = pread(
         file->descriptor, to + done, wanted, (off_t)offset_bytes + (off_t)done);
     if (got < 0 && errno == EINTR) {

@@ -26,9 +26,8 @@ rlo_status rlo__stream_estimate_job(const rlo__stream *stream,
                                     rlo_job_estimate *out_estimate);
 
 /**
- * Computes what the jobs would do together, for arrays of which some are larger
- * than RLO__LARGE_BYTES or for whom pieces are asked for
- * (rlo__stream_is_asked_for).
+ * Computes what the jobs would do together, for arrays of which some are large
+ * or for whom pieces are asked for (rlo__stream_is_asked_for).
  *
  * @param out_is_worth  false: the arrays are to be loaded. Some problem cannot
  *                 be cut, or some output is no regular file, either of which is

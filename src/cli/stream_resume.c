@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/threshold.h"
+
 #include "message.h"
 
 /* ----------------------------------------------------------------- journals */
@@ -19,8 +21,8 @@ bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output) {
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
     is_written |= stream->jobs[n].output == output;
   }
-  return is_written &&
-         (stream->options->is_resumed || bytes >= RLO__JOURNALED_BYTES);
+  return is_written && (stream->options->is_resumed ||
+                        bytes >= rlo__thresholds.cli_journaled_bytes);
 }
 
 void rlo__stream_name_journal(const rlo__stream *stream,

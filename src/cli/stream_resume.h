@@ -9,9 +9,6 @@
 /** How jobs that were stopped go on: which outputs have a journal, and what is
  *  said of it. */
 
-/** Outputs of at least so many bytes, all together, have a journal. */
-#define RLO__JOURNALED_BYTES (INT64_C(1) << 30)
-
 /** Returns whether the jobs of an output have journals: if the stream is large
  *  or to be resumed. */
 bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output);

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/options.h"
+#include "base/threshold.h"
 #include "exchange/run.h"
 #include "relayout/shape_util.h"
 #include "relayout/text.h"
@@ -43,11 +44,12 @@ static rlo_status read_link(const rlo_exchange_link *given,
 }
 
 static rlo_status check_options(rlo_exchange_options *o) {
-  const int64_t default_bytes = 16 << 20;
   const int32_t default_slots = 4;
   RLO_REQUIRE(o->plan);
   RLO_REQUIRE_LIST(o->members, o->num_members);
-  o->message_bytes = o->message_bytes == 0 ? default_bytes : o->message_bytes;
+  if (o->message_bytes == 0) {
+    o->message_bytes = rlo__thresholds.exchange_message_bytes;
+  }
   o->num_slots = o->num_slots == 0 ? default_slots : o->num_slots;
   o->num_host_threads = o->num_host_threads == 0 ? 1 : o->num_host_threads;
   if (o->num_members < 0 || o->num_host_threads < 0 || o->message_bytes < 0 ||

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/threshold.h"
 
 /* Forms of fields on the wire. */
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
@@ -412,8 +414,6 @@ rlo_status rlo__proto_pack(const ProtobufCMessage *message,
   return check(buffer, *out_bytes, message->descriptor);
 }
 
-enum { CHUNK_BYTES = 65536 };
-
 struct rlo__proto_chunk {
   struct rlo__proto_chunk *next;
   size_t used_bytes;
@@ -430,7 +430,8 @@ void *rlo__proto_arena_take(rlo__proto_arena *arena,
   size_t bytes = (count * part_bytes + align - 1) / align * align;
   struct rlo__proto_chunk *chunk = arena->chunks;
   if (chunk == NULL || chunk->capacity_bytes - chunk->used_bytes < bytes) {
-    size_t capacity_bytes = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+    size_t capacity_bytes =
+        rlo__max_size(bytes, (size_t)rlo__thresholds.io_proto_chunk_bytes);
     chunk = rlo__alloc(sizeof *chunk + capacity_bytes);
     if (chunk == NULL) {
       return NULL;

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "relayout/mpi.h"
 
 /* A sentence with its terminator: what a thread's error record holds. */
@@ -13,15 +14,6 @@
 
 /* Sizes at least double, so that no link has more. */
 #define MAX_WINDOWS 32
-
-/* Of the messages of a rank. Who sends little gains less than a window costs;
- * what is much leaves the caches on its way, and the machine may have little of
- * such memory. */
-#define MIN_WINDOW_BYTES (INT64_C(256) << 10)
-#define MAX_WINDOW_BYTES (INT64_C(4) << 20)
-
-/* Shorter messages are sent, which is as fast. */
-#define MIN_SHARED_MESSAGE_BYTES 8192
 
 /* Messages of a link: the bytes of a message, or a notice of where they are in
  * a window. */
@@ -179,8 +171,9 @@ static rlo_status start_send(void *payload,
   rlo_mpi_link *link = payload;
   transfer *t = &link->transfers[slot];
   t->expected_bytes = -1;
-  const int n =
-      bytes < MIN_SHARED_MESSAGE_BYTES ? -1 : find_window(link, rank, data);
+  const int n = bytes < rlo__thresholds.mpi_shared_message_bytes
+                    ? -1
+                    : find_window(link, rank, data);
   if (n >= 0) {
     return start_notice(link, slot, rank, n, data);
   }
@@ -348,7 +341,8 @@ static rlo_status add_window(rlo_mpi_link *link, int64_t bytes) {
 static rlo_status share(void *payload, int64_t bytes, void **out_memory) {
   rlo_mpi_link *link = payload;
   *out_memory = NULL;
-  if (bytes < MIN_WINDOW_BYTES || bytes > MAX_WINDOW_BYTES) {
+  if (bytes < rlo__thresholds.mpi_least_window_bytes ||
+      bytes > rlo__thresholds.mpi_most_window_bytes) {
     bytes = 0;
   }
   int64_t most = bytes;
@@ -539,10 +533,6 @@ rlo_status rlo_mpi_agree(rlo_mpi_link *link, rlo_status status) {
 
 /* -------------------------------------------------------------------- once */
 
-/* Of a message between ranks that have their devices in host memory: it stays
- * in the caches of a core while it is packed, sent and placed. */
-#define HOST_MESSAGE_BYTES (INT64_C(256) << 10)
-
 /* Gives each rank the numbers of as many devices as any rank has. */
 static rlo_status number_devices(rlo_mpi_link *link,
                                  const rlo_exchange_member *members,
@@ -556,7 +546,8 @@ static rlo_status number_devices(rlo_mpi_link *link,
   int64_t most[2];
   TRY_MPI(MPI_Allreduce, (mine, most, 2, MPI_INT64_T, MPI_MAX, link->comm));
   link->devices_per_rank = most[0];
-  *out_message_bytes = most[1] == 0 ? HOST_MESSAGE_BYTES : 0;
+  *out_message_bytes =
+      most[1] == 0 ? rlo__thresholds.mpi_host_message_bytes : 0;
   return RLO_OK;
 }
 

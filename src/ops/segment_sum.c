@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "desc/dimension.h"
 #include "ir/form.h"
 #include "ir/lower.h"
@@ -173,7 +174,7 @@ static rlo_status lower_ids(lowering *l) {
   int64_t count;
   fits = fits && rlo__add(ids->rows, ids->segments, &count) &&
          rlo__add(count, 1, &count);
-  ids->order_bits = fits && count < INT32_MAX ? 32 : 64;
+  ids->order_bits = fits && count < rlo__thresholds.ops_order_count ? 32 : 64;
   rlo_segment_sum_sizes *sizes = &l->sum->sizes;
   sizes->order_bits = ids->order_bits;
   sizes->ids_bytes = ids->problem.src_bytes;

@@ -10,18 +10,15 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/clock.h"
-
-/** Beyond it, files are streamed past the page cache. */
-static const int64_t streamed_bytes = INT64_C(64) << 20;
-/** From it on, staging memory is asked for in huge pages. */
-static const int64_t huge_page_bytes = INT64_C(2) << 20;
+#include "base/threshold.h"
 
 /* ----------------------------------------------------------------- one work */
 
 /* Takes all staging memory at once: two jobs never wait for each other's. */
 static rlo_status allocate_staging(rlo_job *job) {
-  int64_t alignment =
-      job->host_bytes < huge_page_bytes ? RLO__STAGING_ALIGNMENT : 4096;
+  const bool is_huge =
+      job->host_bytes >= rlo__thresholds.service_huge_page_bytes;
+  int64_t alignment = is_huge ? 4096 : RLO__STAGING_ALIGNMENT;
   job->memory = rlo__alloc((size_t)(job->host_bytes + alignment));
   if (job->memory == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -29,7 +26,7 @@ static rlo_status allocate_staging(rlo_job *job) {
   uintptr_t address = (uintptr_t)job->memory;
   job->staging = job->memory + (size_t)(alignment - 1) -
                  (address + (size_t)(alignment - 1)) % (size_t)alignment;
-  if (job->host_bytes >= huge_page_bytes) {
+  if (is_huge) {
     /* A hint: its failure costs time only. */
     (void)madvise(job->staging, (size_t)job->host_bytes, MADV_HUGEPAGE);
   }
@@ -60,10 +57,10 @@ static rlo_status start(rlo_job *job) {
   RLO_TRY(job->journal != NULL
               ? check_source(job)
               : rlo__storage_get_identity(job->src, &job->src_identity));
-  if (job->src_bytes > streamed_bytes) {
+  if (job->src_bytes > rlo__thresholds.service_streamed_bytes) {
     RLO_TRY(rlo__storage_set_streamed(job->src));
   }
-  if (job->dst_bytes > streamed_bytes) {
+  if (job->dst_bytes > rlo__thresholds.service_streamed_bytes) {
     RLO_TRY(rlo__storage_set_streamed(job->dst));
   }
   RLO_TRY(rlo__storage_reserve(job->dst, job->dst_bytes));

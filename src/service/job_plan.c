@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "base/threshold.h"
 
 enum {
   DEFAULT_IO_THREADS = 8,
@@ -21,17 +22,6 @@ enum {
   SLOTS_OF_LANE = 2,
   MAX_SYSTEM_FILE_BYTES = 64 * 1024
 };
-
-static const int64_t least_default_bytes = INT64_C(256) << 20;
-static const int64_t most_default_bytes = INT64_C(16) << 30;
-static const int64_t default_device_bytes = INT64_C(64) << 20;
-/** A share of a problem in memory: long enough to be as fast as the whole,
- * short enough to be cancelled soon. */
-static const int64_t share_bytes = INT64_C(512) << 20;
-static const int64_t least_share_bytes = INT64_C(256) << 10;
-/** With a journal: what is lost with a box that was not complete is moved again
- * in about the seconds between two checkpoints. */
-static const int64_t journaled_box_bytes = INT64_C(1) << 30;
 
 /* ------------------------------------------------------------- free memory */
 
@@ -90,8 +80,9 @@ static int64_t read_group_room(void) {
 static int64_t default_host_bytes(void) {
   int64_t available = read_number("/proc/meminfo", "MemAvailable:", 1024);
   available = rlo__min(available, read_group_room());
-  return rlo__max(least_default_bytes,
-                  rlo__min(most_default_bytes, available / 4));
+  return rlo__max(
+      rlo__thresholds.service_least_host_bytes,
+      rlo__min(rlo__thresholds.service_most_host_bytes, available / 4));
 }
 
 /* ------------------------------------------------------------------ options */
@@ -139,7 +130,7 @@ rlo_status rlo__service_options_read(const rlo_service_options *options,
     read.host_memory_bytes = default_host_bytes();
   }
   if (read.device_memory_bytes == 0) {
-    read.device_memory_bytes = default_device_bytes;
+    read.device_memory_bytes = rlo__thresholds.service_device_bytes;
   }
   if (read.io_threads == 0) {
     read.io_threads = DEFAULT_IO_THREADS;
@@ -288,9 +279,12 @@ static void plan_in_place(const rlo_problem *problem,
     int64_t threads = rlo__min(rlo__thread_processors(), setting->io_threads);
     int64_t bytes = rlo__max(problem->read_bytes, problem->written_bytes);
     /* As many for each thread, if it is worth while to have several. */
-    int64_t rounds = rlo__ceil_div(bytes, share_bytes * threads);
+    int64_t rounds =
+        rlo__ceil_div(bytes, rlo__thresholds.service_share_bytes * threads);
     pass->num_shares = (int32_t)rlo__max(
-        1, rlo__min(rounds * threads, bytes / least_share_bytes));
+        1,
+        rlo__min(rounds * threads,
+                 bytes / rlo__thresholds.service_least_share_bytes));
     pass->staging.num_slots = (int32_t)rlo__min(threads, pass->num_shares);
   }
 }
@@ -313,7 +307,8 @@ static rlo__journal_settings get_settings(const rlo_problem *problem,
       .passes = setting->options.passes,
       .scratch_bytes = get_scratch(problem, setting)};
   if (setting->options.journal_path != NULL) {
-    made.box_bytes = rlo__min(made.box_bytes, journaled_box_bytes);
+    made.box_bytes =
+        rlo__min(made.box_bytes, rlo__thresholds.service_journaled_box_bytes);
   }
   return made;
 }

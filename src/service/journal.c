@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "service/journal_file.h"
 
 /** Raised whenever an equal plan would give its boxes other numbers or other
@@ -20,7 +21,6 @@ enum { BITS_OF_WORD = 64 };
 
 /** How much may have to be done again. */
 static const double default_seconds = 5.0;
-static const int64_t most_bytes = INT64_C(4) << 30;
 
 /** For tests; negative: the default. */
 static _Atomic double set_seconds = -1.0;
@@ -421,7 +421,8 @@ bool rlo__journal_is_due(const rlo__journal *journal, int64_t bytes_written) {
   }
   double seconds = atomic_load(&set_seconds);
   return journal->is_wanted ||
-         bytes_written - journal->begin_bytes >= most_bytes ||
+         bytes_written - journal->begin_bytes >=
+             rlo__thresholds.service_checkpoint_bytes ||
          rlo__clock_seconds() - journal->begin_seconds >=
              (seconds < 0 ? default_seconds : seconds);
 }

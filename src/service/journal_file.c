@@ -18,6 +18,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/threshold.h"
 
 enum {
   WORD_BYTES = 8,
@@ -29,6 +30,7 @@ enum {
   RECORD_BYTES = RECORD_WORDS * WORD_BYTES,
   /** Without the checksum. */
   RECORD_DATA_BYTES = 2 * WORD_BYTES,
+  /** Room for what is read at once. */
   READ_RECORDS = 256,
   /* A process that was killed may hold its files for some time yet. */
   LOCK_TRIES = 50,
@@ -176,6 +178,7 @@ static rlo_status read_header(rlo__journal_file *file,
 rlo_status rlo__journal_file_read(rlo__journal_file *file,
                                   rlo__journal_record **out_records,
                                   size_t *out_count) {
+  const int64_t most = rlo__thresholds.service_journal_records;
   unsigned char bytes[READ_RECORDS * RECORD_BYTES];
   rlo__journal_record *records = NULL;
   size_t capacity = 0;
@@ -185,9 +188,10 @@ rlo_status rlo__journal_file_read(rlo__journal_file *file,
   RLO_TRY_GOTO(rlo__array_reserve(&records, sizeof *records, 1, &capacity));
   while (is_valid) {
     int64_t num_bytes;
-    RLO_TRY_GOTO(read_at(file, file->end, bytes, sizeof bytes, &num_bytes));
+    RLO_TRY_GOTO(
+        read_at(file, file->end, bytes, most * RECORD_BYTES, &num_bytes));
     int64_t num_whole = num_bytes / RECORD_BYTES;
-    is_valid = num_whole == READ_RECORDS;
+    is_valid = num_whole == most;
     RLO_TRY_GOTO(rlo__array_reserve(
         &records, sizeof *records, count + (size_t)num_whole, &capacity));
     for (int64_t n = 0; n < num_whole; ++n) {

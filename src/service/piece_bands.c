@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 #include "service/piece_grid.h"
 #include "service/piece_plan.h"
@@ -19,9 +20,6 @@
 
 #define SRC RLO__SIDE_SOURCE
 #define DST RLO__SIDE_DESTINATION
-
-/** A longer tile is written no faster. */
-enum { MAX_TILE_BYTES = 16 << 20 };
 
 typedef struct bands {
   /** Canonical. */
@@ -205,7 +203,8 @@ static rlo_status fill_parts(bands *b, int64_t box_bytes, int64_t band_bytes) {
 static rlo_status find_slot(bands *b, int64_t slots, int64_t *out_bytes) {
   const rlo__piece_budget *budget = b->budget;
   int64_t unit = budget->alignment_bytes;
-  int64_t share = rlo__min(budget->host_bytes / 4 / slots, MAX_TILE_BYTES);
+  int64_t share = rlo__min(budget->host_bytes / 4 / slots,
+                           rlo__thresholds.service_tile_bytes);
   int64_t src;
   int64_t dst;
   int64_t box = rlo__min(budget->host_bytes / 2, budget->box_bytes);

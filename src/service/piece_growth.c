@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 #include "service/piece_grid.h"
 #include "service/piece_plan.h"
@@ -129,7 +130,7 @@ rlo_status rlo__grower_run(rlo__grower *grower,
   look now;
   RLO_TRY(look_at(grower, goal, out->extents, &now));
   for (int64_t divisor = 2; divisor <= 8; divisor *= 2) {
-    while (out->num_steps < RLO__MAX_GROWTH_STEPS) {
+    while (out->num_steps < rlo__thresholds.service_growth_steps) {
       int32_t axis;
       look next;
       RLO_TRY(best_growth(grower, goal, out, divisor, &axis, &next));

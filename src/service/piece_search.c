@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 #include "ir/update.h"
 #include "service/piece_grid.h"
@@ -16,17 +17,6 @@
 
 #define SRC RLO__SIDE_SOURCE
 #define DST RLO__SIDE_DESTINATION
-
-enum {
-  /** From here on a piece hides what it costs to begin one. */
-  MIN_PIECE_BYTES = 256 << 10,
-  GOOD_PIECE_BYTES = 4 << 20,
-  MAX_PIECE_BYTES = 16 << 20,
-  /** Where nothing is transferred. */
-  MAX_MEMORY_PIECE_BYTES = 64 << 20,
-  /** Runs in memory that are worth while. */
-  GOOD_MEMORY_BYTES = 1024
-};
 
 /** The time of runs in memory, divided by that of long ones, with which cuts
  *  along one axis are taken. */
@@ -265,17 +255,18 @@ static rlo_status try_pieces(search *s,
   rlo__problem_side moved = other(gathered);
   rlo__growth_goal goal = goal_of(s, moved);
   goal.max_sum_bytes = budget->piece_bytes;
-  int64_t most = MAX_MEMORY_PIECE_BYTES;
+  int64_t most = rlo__thresholds.service_most_memory_piece_bytes;
   if (!budget->is_memory[moved]) {
     goal.max_bytes[moved] = floor_of(s, budget->host_bytes / least->num_slots);
-    most = MAX_PIECE_BYTES;
+    most = rlo__thresholds.service_most_piece_bytes;
   }
   demand d = demand_of(&goal);
   d.is_moved[moved] = true;
   d.is_written = true;
   /* Four for each slot keep all of them busy to the end. */
   int64_t all = moved == SRC ? s->problem->src_bytes : s->problem->dst_bytes;
-  int64_t wanted = rlo__max(all / 4 / budget->num_slots, MIN_PIECE_BYTES);
+  int64_t wanted = rlo__max(all / 4 / budget->num_slots,
+                            rlo__thresholds.service_least_piece_bytes);
   wanted = rlo__min(wanted, most);
   goal.max_bytes[moved] = rlo__min(goal.max_bytes[moved], wanted);
   RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->boxes));
@@ -306,8 +297,11 @@ static rlo_status try_slices(search *s) {
                     .is_written = true};
   int64_t all = s->problem->dst_bytes;
   int64_t slots = s->budget->num_slots;
-  int64_t count = slots * rlo__ceil_div(all, MAX_MEMORY_PIECE_BYTES * slots);
-  count = rlo__min(count, rlo__max(all / MIN_PIECE_BYTES, 1));
+  int64_t count =
+      slots * rlo__ceil_div(
+                  all, rlo__thresholds.service_most_memory_piece_bytes * slots);
+  count = rlo__min(
+      count, rlo__max(all / rlo__thresholds.service_least_piece_bytes, 1));
   for (int32_t n = s->problem->num_axes - 1; n >= 0; --n) {
     int32_t a = s->grower.order[DST][n];
     int64_t extents[RLO_MAX_AXES];
@@ -336,7 +330,8 @@ static rlo_status try_boxes(search *s,
    */
   int64_t host = budget->host_bytes;
   int64_t slots = least->num_slots;
-  int64_t slot = rlo__min(host / 4 / slots, MAX_PIECE_BYTES);
+  int64_t slot =
+      rlo__min(host / 4 / slots, rlo__thresholds.service_most_piece_bytes);
   slot = rlo__min(rlo__max(slot, least->slot_bytes),
                   (host - least->num_boxes * least->box_bytes) / slots);
   slot = floor_of(s, slot);
@@ -348,7 +343,8 @@ static rlo_status try_boxes(search *s,
   d.is_moved[gathered] = true;
   d.is_written = gathered == RLO__SIDE_DESTINATION;
   goal.max_run_bytes[moved] = rlo__min(slot, budget->piece_bytes / 2);
-  goal.enough_bytes = (int64_t)budget->num_slots * GOOD_PIECE_BYTES;
+  goal.enough_bytes =
+      (int64_t)budget->num_slots * rlo__thresholds.service_good_piece_bytes;
   RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->boxes));
   rlo__tally boxes[2];
   RLO_TRY(shrink(s, &d, NULL, &s->boxes, boxes));
@@ -362,9 +358,10 @@ static rlo_status try_boxes(search *s,
   d.is_moved[moved] = true;
   d.is_written = true;
   int64_t wanted = boxes[moved].max_bytes / budget->num_slots;
-  wanted = rlo__min(rlo__max(wanted, MIN_PIECE_BYTES), MAX_PIECE_BYTES);
+  wanted = rlo__min(rlo__max(wanted, rlo__thresholds.service_least_piece_bytes),
+                    rlo__thresholds.service_most_piece_bytes);
   goal.max_bytes[moved] = rlo__min(slot, wanted);
-  goal.good_bytes[gathered] = GOOD_MEMORY_BYTES;
+  goal.good_bytes[gathered] = rlo__thresholds.service_memory_run_bytes;
   RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->pieces));
   rlo__tally pieces[2];
   RLO_TRY(shrink(s, &d, s->boxes.extents, &s->pieces, pieces));
@@ -521,10 +518,10 @@ static rlo_status search_plan(search *s,
   s->storage_bytes[DST] = dst->bytes;
   s->granule_bytes[SRC] = is_memory[SRC] ? 1 : src->granule_bytes;
   s->granule_bytes[DST] = is_memory[DST] ? 1 : dst->granule_bytes;
-  s->good_bytes[SRC] =
-      is_memory[SRC] ? GOOD_MEMORY_BYTES : src->good_read_bytes;
-  s->good_bytes[DST] =
-      is_memory[DST] ? GOOD_MEMORY_BYTES : dst->good_write_bytes;
+  s->good_bytes[SRC] = is_memory[SRC] ? rlo__thresholds.service_memory_run_bytes
+                                      : src->good_read_bytes;
+  s->good_bytes[DST] = is_memory[DST] ? rlo__thresholds.service_memory_run_bytes
+                                      : dst->good_write_bytes;
   RLO_TRY(measure_destination(s));
   rlo__grower_init(&s->grower, s->problem);
   return find_plan(s);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "ir/form.h"
 #include "ir/update.h"
 
@@ -19,8 +20,8 @@ typedef struct run_sum {
   int64_t run_bytes, bytes;
 } run_sum;
 
-/** Regions that are looked at, and lengths of runs that are counted apart. */
-enum { MAX_REGIONS = 256, MAX_RUNS = 64 };
+/** Room for lengths of runs that are counted apart. */
+enum { MAX_RUNS = 64 };
 
 typedef struct sums {
   rlo__tally tally;
@@ -97,7 +98,7 @@ static void add_run(tallier *t, int64_t run_bytes, int64_t bytes) {
   while (n < t->sums.num_runs && t->sums.runs[n].run_bytes != run_bytes) {
     ++n;
   }
-  if (n == MAX_RUNS) {
+  if (n == rlo__thresholds.service_tally_runs) {
     return;
   }
   if (n == t->sums.num_runs) {
@@ -356,7 +357,8 @@ static rlo_status add_region(tallier *t) {
     return RLO_OK;
   }
   ++t->num_regions;
-  bool is_bound = axis >= 0 && t->num_regions > MAX_REGIONS;
+  bool is_bound =
+      axis >= 0 && t->num_regions > rlo__thresholds.service_tally_regions;
   if (axis < 0 || is_bound) {
     sums before = t->sums;
     t->has_difference = false;
@@ -366,7 +368,7 @@ static rlo_status add_region(tallier *t) {
     }
     t->sums = before;
     axis = longest_axis(t, rlo__side_form(t->grid->problem, t->side), -1);
-    if (t->num_regions > MAX_REGIONS) {
+    if (t->num_regions > rlo__thresholds.service_tally_regions) {
       return add_kinds(t, 0, 1, true);
     }
   }

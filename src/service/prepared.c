@@ -4,12 +4,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "base/threshold.h"
 #include "host/mover.h"
-
-enum {
-  /** Beyond it, what was not used for longest is released. */
-  MAX_KEPT = 64
-};
 
 struct rlo__prepared {
   rlo__prepared *next;
@@ -142,7 +138,7 @@ rlo_status rlo__prepared_take(rlo__prepared_set *set,
   if (taken == NULL) {
     /* Under the mutex, since others are about to need the same. */
     status = create(set, problem, hash, &taken);
-    if (status == RLO_OK && ++set->num_kept > MAX_KEPT) {
+    if (status == RLO_OK && ++set->num_kept > rlo__thresholds.service_kept) {
       too_old = unlink_oldest(set);
     }
   }

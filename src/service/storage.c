@@ -7,13 +7,10 @@
 #include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "service/storage_kind.h"
 
-enum {
-  DEFAULT_READ_BYTES = 64 * 1024,
-  DEFAULT_WRITE_BYTES = 256 * 1024,
-  DEFAULT_DEPTH = 8
-};
+enum { DEFAULT_DEPTH = 8 };
 
 /* ------------------------------------------------------------------- traits */
 
@@ -44,9 +41,11 @@ rlo_status rlo__storage_read_traits(const rlo_storage_traits *traits,
   read.struct_size = sizeof read;
   read.granule_bytes = or_default(read.granule_bytes, 1);
   read.good_read_bytes = or_default(
-      read.good_read_bytes, rlo__max(DEFAULT_READ_BYTES, read.granule_bytes));
+      read.good_read_bytes,
+      rlo__max(rlo__thresholds.service_good_read_bytes, read.granule_bytes));
   read.good_write_bytes = or_default(
-      read.good_write_bytes, rlo__max(DEFAULT_WRITE_BYTES, read.granule_bytes));
+      read.good_write_bytes,
+      rlo__max(rlo__thresholds.service_good_write_bytes, read.granule_bytes));
   read.good_depth = read.good_depth != 0 ? read.good_depth : DEFAULT_DEPTH;
   *out_traits = read;
   return RLO_OK;

@@ -3,18 +3,14 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "relayout/storage_opencl.h"
 #include "runtime/cl_error.h"
 #include "runtime/device_memory.h"
 #include "service/storage_kind.h"
 
-enum {
-  /** From here on the bytes cost more than the command, on a CPU and over a
-   *  bus. */
-  GOOD_BYTES = 1 << 20,
-  /** Blocking transfers on one queue: the next one waits while one runs. */
-  GOOD_DEPTH = 2
-};
+/** Blocking transfers on one queue: the next one waits while one runs. */
+enum { GOOD_DEPTH = 2 };
 
 typedef struct buffer_storage {
   rlo_storage storage;
@@ -262,8 +258,8 @@ rlo_status rlo_storage_from_buffer(rlo_context *context,
   }
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = bytes;
-  traits.good_read_bytes = GOOD_BYTES;
-  traits.good_write_bytes = GOOD_BYTES;
+  traits.good_read_bytes = rlo__thresholds.service_buffer_good_bytes;
+  traits.good_write_bytes = rlo__thresholds.service_buffer_good_bytes;
   traits.good_depth = GOOD_DEPTH;
   traits.is_read_only = (flags & CL_MEM_HOST_READ_ONLY) != 0;
   RLO_TRY(rlo__storage_read_traits(NULL, &traits));

@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-
-/** Linux moves less than 2 GiB in one call. */
-#define MAX_CALL_BYTES ((size_t)1 << 30)
+#include "base/threshold.h"
 
 static ssize_t call_read(int fd,
                          const struct iovec *parts,
@@ -20,7 +18,8 @@ static ssize_t call_read(int fd,
   if (count == 1) {
     return pread(fd,
                  parts[0].iov_base,
-                 rlo__min_size(parts[0].iov_len, MAX_CALL_BYTES),
+                 rlo__min_size(parts[0].iov_len,
+                               (size_t)rlo__thresholds.base_call_bytes),
                  (off_t)offset);
   }
   return preadv(fd, parts, count, (off_t)offset);
@@ -30,7 +29,10 @@ static ssize_t call_write(int fd,
                           const void *data,
                           size_t bytes,
                           int64_t offset) {
-  return pwrite(fd, data, rlo__min_size(bytes, MAX_CALL_BYTES), (off_t)offset);
+  return pwrite(fd,
+                data,
+                rlo__min_size(bytes, (size_t)rlo__thresholds.base_call_bytes),
+                (off_t)offset);
 }
 
 static int call_allocate(int fd, int64_t offset, int64_t bytes) {

@@ -15,13 +15,13 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "base/threshold.h"
 
 enum {
   /** Of files, where the system does not say it: what no disk exceeds. A file
    *  system's block is no smaller than that on a page of this size, and parts
    *  of blocks make it wait. */
-  BLOCK_BYTES = 4096,
-  BOUNCE_BYTES = 1 << 20
+  BLOCK_BYTES = 4096
 };
 
 /** Memory between a file and memory that is not aligned. */
@@ -51,7 +51,7 @@ static bool get_alignment(int fd, rlo__direct *direct) {
         rlo__max(BLOCK_BYTES, (int64_t)st.stx_dio_offset_align);
     direct->memory_alignment = (int64_t)st.stx_dio_mem_align;
     return st.stx_dio_offset_align != 0 && st.stx_dio_mem_align != 0 &&
-           direct->block_bytes <= BOUNCE_BYTES / 2;
+           direct->block_bytes <= rlo__thresholds.service_bounce_bytes / 2;
   }
 #endif
   return true;
@@ -134,7 +134,9 @@ static bounce *take_bounce(rlo__direct *direct) {
   }
   size_t alignment =
       (size_t)rlo__max(direct->block_bytes, direct->memory_alignment);
-  taken = rlo__alloc_array_quiet(sizeof *taken + alignment + BOUNCE_BYTES, 1);
+  taken = rlo__alloc_array_quiet(
+      sizeof *taken + alignment + (size_t)rlo__thresholds.service_bounce_bytes,
+      1);
   if (taken == NULL) {
     return NULL;
   }
@@ -203,6 +205,7 @@ int64_t rlo__direct_read(rlo__direct *direct,
                          int64_t bytes,
                          struct iovec **parts,
                          int *num_parts) {
+  const int64_t bounce_bytes = rlo__thresholds.service_bounce_bytes;
   const int64_t block = direct->block_bytes;
   bounce *between = NULL;
   int64_t done = 0;
@@ -215,9 +218,9 @@ int64_t rlo__direct_read(rlo__direct *direct,
     bool is_last = whole == bytes - done && whole % block == 0;
     whole -= whole % block;
     bool is_straight = skipped == 0 && is_aligned(direct, (*parts)->iov_base) &&
-                       (is_last || whole >= BOUNCE_BYTES);
+                       (is_last || whole >= bounce_bytes);
     int64_t wanted =
-        is_straight ? whole : rlo__min(BOUNCE_BYTES - skipped, bytes - done);
+        is_straight ? whole : rlo__min(bounce_bytes - skipped, bytes - done);
     int64_t length =
         is_straight ? whole : rlo__ceil_div(skipped + wanted, block) * block;
     if (!is_straight && between == NULL) {
@@ -273,7 +276,7 @@ int64_t rlo__direct_write(rlo__direct *direct,
     int64_t length = bytes - done;
     const char *data = from + done;
     if (between != NULL) {
-      length = rlo__min(length, BOUNCE_BYTES);
+      length = rlo__min(length, rlo__thresholds.service_bounce_bytes);
       memcpy(between->memory, data, (size_t)length);
       data = between->memory;
     }

@@ -12,22 +12,16 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "service/storage.h"
 #include "service/storage_direct.h"
 #include "service/storage_kind.h"
 #include "service/storage_trail.h"
 
 enum {
-  /* Where a read of its own pays in place of reading a gap with its
-   * neighbours: not for a run shorter than SHORT_RUN_BYTES over a gap of at
-   * most MAX_GAP_BYTES which is no longer than the run, or which spares no page
-   * of the file. */
-  SHORT_RUN_BYTES = 64 * 1024,
-  MAX_GAP_BYTES = 16 * 1024,
   PAGE_BYTES = 4096,
-  /** Shorter transfers are better off in the page cache. */
-  MIN_DIRECT_BYTES = 64 * 1024,
-  /** Runs and gaps of one read; below IOV_MAX. */
+  /** Room for a gap, and for the runs and gaps of one read; below IOV_MAX. */
+  MAX_GAP_BYTES = 16 * 1024,
   MAX_PARTS = 512
 };
 
@@ -119,7 +113,7 @@ static rlo_status read_group_now(file_storage *file, read_group *group) {
   struct iovec *parts = group->parts;
   int num_parts = group->num_parts;
   int64_t direct_bytes = 0;
-  if (file->direct != NULL && bytes >= MIN_DIRECT_BYTES) {
+  if (file->direct != NULL && bytes >= rlo__thresholds.service_direct_bytes) {
     direct_bytes = rlo__direct_read(
         file->direct, file->calls, position, bytes, &parts, &num_parts);
     if (direct_bytes < 0) {
@@ -159,9 +153,12 @@ static rlo_status read_group_now(file_storage *file, read_group *group) {
   return RLO_OK;
 }
 
+/** Where a read of its own does not pay: for a short run over a short gap which
+ *  is no longer than the run, or which spares no page of the file. */
 static bool is_worth_joining(int64_t gap_bytes, int64_t run_bytes) {
-  return run_bytes < SHORT_RUN_BYTES && gap_bytes >= 0 &&
-         gap_bytes <= MAX_GAP_BYTES &&
+  return run_bytes < rlo__thresholds.service_joined_run_bytes &&
+         gap_bytes >= 0 &&
+         gap_bytes <= rlo__thresholds.service_joined_gap_bytes &&
          (gap_bytes <= run_bytes || gap_bytes < PAGE_BYTES);
 }
 
@@ -191,7 +188,8 @@ static rlo_status read_runs(rlo_storage *storage,
   char *next = into;
   for (int64_t n = 0; n < runs->num_runs; ++n) {
     int64_t gap_bytes = walk.offset - group.end;
-    if (group.num_parts > 0 && group.num_parts + 2 <= MAX_PARTS &&
+    if (group.num_parts > 0 &&
+        group.num_parts + 2 <= rlo__thresholds.service_read_parts &&
         is_worth_joining(gap_bytes, runs->run_bytes)) {
       if (gap_bytes > 0) {
         add_part(&group, gaps, gap_bytes);
@@ -262,7 +260,8 @@ static rlo_status write_run(file_storage *file,
                             int64_t bytes,
                             const char *from) {
   int64_t position = file->offset + offset;
-  bool is_direct = file->direct != NULL && bytes >= MIN_DIRECT_BYTES;
+  bool is_direct =
+      file->direct != NULL && bytes >= rlo__thresholds.service_direct_bytes;
   RLO_TRY(
       (is_direct ? write_blocks : write_buffered)(file, position, bytes, from));
   rlo__storage_count_write(&file->storage, offset, bytes);

@@ -4,10 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "service/storage_kind.h"
-
-/** Good runs of memory: a page, for the sake of address translation. */
-enum { GOOD_BYTES = 4096 };
 
 static rlo_status read_runs(rlo_storage *storage,
                             const rlo__runs *runs,
@@ -65,8 +63,8 @@ static rlo_status create(void *memory,
   }
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = bytes;
-  traits.good_read_bytes = GOOD_BYTES;
-  traits.good_write_bytes = GOOD_BYTES;
+  traits.good_read_bytes = rlo__thresholds.service_memory_good_bytes;
+  traits.good_write_bytes = rlo__thresholds.service_memory_good_bytes;
   traits.is_read_only = is_read_only;
   RLO_TRY(rlo__storage_read_traits(NULL, &traits));
   rlo_storage *made = rlo__alloc(sizeof *made);

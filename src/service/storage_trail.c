@@ -4,12 +4,9 @@
 #include <errno.h>
 
 #include "base/checked.h"
+#include "base/threshold.h"
 
-enum {
-  PAGE_BYTES = 4096,
-  /** Shorter reads share pages with the next ones, which are better kept. */
-  MIN_READ_BYTES = 64 * 1024
-};
+enum { PAGE_BYTES = 4096 };
 
 rlo_status rlo__trail_init(rlo__trail *trail,
                            const rlo__storage_calls *calls,
@@ -40,8 +37,8 @@ static void add(rlo__trail_chunk *chunk, int64_t begin, int64_t end) {
 }
 
 static bool is_full(const rlo__trail_chunk *chunk) {
-  return chunk->bytes >= RLO__TRAIL_CHUNK_BYTES ||
-         chunk->num_ranges == RLO__TRAIL_RANGES;
+  return chunk->bytes >= rlo__thresholds.service_trail_chunk_bytes ||
+         chunk->num_ranges == rlo__thresholds.service_trail_ranges;
 }
 
 /* Drops the ranges but for `margin` bytes at their ends. */
@@ -60,7 +57,7 @@ static void drop(const rlo__trail *trail,
 }
 
 void rlo__trail_add_read(rlo__trail *trail, int64_t offset, int64_t bytes) {
-  if (bytes < MIN_READ_BYTES) {
+  if (bytes < rlo__thresholds.service_trail_read_bytes) {
     return;
   }
   rlo__mutex_lock(&trail->mutex);

@@ -7,21 +7,17 @@
 
 /**
  * What a stream through a file leaves in the system's page cache, and its
- * removal. Written bytes are sent to the disk in chunks of about 8 MiB; with
- * the eighth chunk the writer waits for the first one, so that no more than 64
- * MiB are in waiting, and whoever writes faster than the disk is slowed down.
- * What is on the disk, and what was read, is dropped from the cache.
+ * removal. Written bytes are sent to the disk in chunks; with the eighth chunk
+ * the writer waits for the first one, so that no more are in waiting, and
+ * whoever writes faster than the disk is slowed down. What is on the disk, and
+ * what was read, is dropped from the cache.
  *
  * Bytes are noted as ranges. Dropping a hull instead would take away the rows
  * between, which may be what is read next.
  *
  * Threads: safe. A writer may wait for the disk while others wait for it.
  */
-enum {
-  RLO__TRAIL_CHUNK_BYTES = 8 << 20,
-  RLO__TRAIL_CHUNKS = 8,
-  RLO__TRAIL_RANGES = 128
-};
+enum { RLO__TRAIL_CHUNKS = 8, RLO__TRAIL_RANGES = 128 };
 
 typedef struct rlo__trail_chunk {
   int32_t num_ranges;

@@ -8,14 +8,10 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "service/storage.h"
 
-enum {
-  /** Transfers of boxes are longer than good ones need to be: threads take
-   *  turns less often. */
-  MAX_TRANSFER_BYTES = 4 << 20,
-  TRANSFERS_OF_BOX = 16
-};
+enum { TRANSFERS_OF_BOX = 16 };
 
 static rlo_status check_room(const char *what, int64_t bytes, int64_t room) {
   if (bytes > room) {
@@ -63,7 +59,7 @@ static rlo__transfers cut(const rlo__lattice *lattice,
   rlo_status status = rlo_storage_get_traits(of, &traits);
   (void)status;
   int64_t good = is_read ? traits.good_read_bytes : traits.good_write_bytes;
-  int64_t target = rlo__min(MAX_TRANSFER_BYTES,
+  int64_t target = rlo__min(rlo__thresholds.service_transfer_bytes,
                             rlo__lattice_bytes(lattice) / TRANSFERS_OF_BOX);
   return rlo__transfers_make(
       lattice, rlo__max(good, target), traits.granule_bytes);

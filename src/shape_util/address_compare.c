@@ -6,13 +6,12 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "desc/address.h"
 #include "ir/form.h"
 #include "ir/lower.h"
 
-/* Maximum units of a period that is compared completely, and the size of a
- * sample of a longer period. */
-static const int64_t max_points = INT64_C(1) << 20;
+/* The size of a sample of a period that is not compared completely. */
 static const int64_t num_samples = 20000;
 
 /* How a form repeats along an axis: f(x + step) = f(x) + rise. step is 0 if it
@@ -285,7 +284,7 @@ static rlo_status agrees_along(workspace *w, uint64_t axes, bool *out_agree) {
     }
     fits = fits && rlo__mul(points, extents[a], &points);
   }
-  if (fits && points <= max_points) {
+  if (fits && points <= rlo__thresholds.shape_compared_points) {
     *out_agree = agrees_in_box(w, extents);
     return RLO_OK;
   }
@@ -295,7 +294,7 @@ static rlo_status agrees_along(workspace *w, uint64_t axes, bool *out_agree) {
   return RLO_FAIL(RLO_UNSUPPORTED,
                   "the tiles of two layouts repeat together only after more "
                   "than %lld elements, so they cannot be compared",
-                  (long long)max_points);
+                  (long long)rlo__thresholds.shape_compared_points);
 }
 
 /* `axes`, and all others that a term of the source form combines with them. */

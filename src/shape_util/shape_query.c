@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "desc/address.h"
 #include "desc/dimension.h"
 #include "desc/layout.h"
@@ -106,7 +107,7 @@ static rlo_status find_last_slot(const rlo_address_map *address,
   memset(&s, 0, sizeof s);
   s.address = address;
   s.best = -1;
-  s.parts_left = 100000;
+  s.parts_left = (int32_t)rlo__thresholds.shape_search_parts;
   for (int32_t k = 0; k < address->rank; ++k) {
     s.last[k] = dims[k] - 1;
   }
@@ -259,9 +260,6 @@ static bool rises(const rlo_address_map *address,
   return true;
 }
 
-/* A period of more coordinates is not walked. */
-#define MAX_PERIOD (INT64_C(1) << 20)
-
 /* How the leaves of a dimension lie among those of others. */
 typedef struct leaf_order {
   /* All of them are more major. */
@@ -306,9 +304,6 @@ static rlo_status order_leaves(const rlo_address_map *address,
   return RLO_OK;
 }
 
-/* A longer period is not walked. */
-#define MAX_PERIOD (INT64_C(1) << 20)
-
 /*
  * Whether smaller coordinates in a dimension have smaller slots, whatever the
  * other coordinates are. Slots are ordered by their leaves, the most major
@@ -342,12 +337,12 @@ static rlo_status is_most_major(const rlo_address_map *address,
     *out_answer = order.is_before && find_spans(address, max, spans);
     return RLO_OK;
   }
-  if (step == 0 || step > MAX_PERIOD) {
+  if (step == 0 || step > rlo__thresholds.shape_period) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the tiles combine what they cut of dimension %d, and "
                     "repeat only after more than %lld elements",
                     dimension,
-                    (long long)MAX_PERIOD);
+                    (long long)rlo__thresholds.shape_period);
   }
   *out_answer = rises(address, dims[dimension], dimension, step, order.block);
   return RLO_OK;

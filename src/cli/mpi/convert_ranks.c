@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/threshold.h"
 #include "relayout/ops.h"
 #include "relayout/service.h"
 #include "relayout/shape_util.h"
@@ -21,10 +22,8 @@
 #include "session.h"
 #include "subprocess.h"
 
-/* All ranks together stage in so large a part of the machine's memory, each one
- * in at most so many bytes. */
-#define MEMORY_SHARE     4
-#define MOST_STAGE_BYTES (INT64_C(1) << 30)
+/* All ranks together stage in so large a part of the machine's memory. */
+#define MEMORY_SHARE 4
 
 /*
  * Rank 0 makes the part of the output (base/file_replace.h), into which each
@@ -132,8 +131,9 @@ static int share_output(run *r) {
 static int64_t find_memory(const run *r) {
   int64_t bytes = r->conversion.request.stream.memory_bytes;
   if (bytes == 0) {
+    const int64_t most = rlo__thresholds.cli_rank_bytes;
     bytes = rlo__memory_bytes() / MEMORY_SHARE / r->ranks->num_ranks;
-    bytes = bytes > MOST_STAGE_BYTES ? MOST_STAGE_BYTES : bytes;
+    bytes = bytes > most ? most : bytes;
     bytes =
         bytes < RLO_SERVICE_MIN_HOST_BYTES ? RLO_SERVICE_MIN_HOST_BYTES : bytes;
   }
