@@ -159,7 +159,7 @@
    * them the answer is not known. */                                          \
   X(shape_period, INT64_C(1) << 20, 6)                                         \
   X(shape_search_parts, 100000, 8)                                             \
-  X(shape_compared_points, INT64_C(1) << 20, 8)                                \
+  X(shape_compared_points, INT64_C(1) << 20, 1)                                \
   /* The order of as many rows and segments has indices of 64 bits; at most    \
    * INT32_MAX. */                                                             \
   X(ops_order_count, INT32_MAX, 12)                                            \
@@ -205,7 +205,7 @@
   /* Beyond them a tally of pieces is a bound: regions that are looked at, and \
    * lengths of runs that are counted apart (room for 64). Steps by which a    \
    * part grows (room for RLO__MAX_GROWTH_STEPS). */                           \
-  X(service_tally_regions, 256, 16)                                            \
+  X(service_tally_regions, 256, 64)                                            \
   X(service_tally_runs, 64, 2)                                                 \
   X(service_growth_steps, 1024, 8)                                             \
   /* A share of a problem in memory: long enough to be as fast as the whole,   \

@@ -241,7 +241,8 @@ int64_t rlo__direct_read(rlo__direct *direct,
       break;
     }
     int64_t got = rlo__min((int64_t)count - skipped, wanted);
-    is_short = got < wanted;
+    /* What follows is no whole block any more, or the next call says why. */
+    is_short = got < wanted && (at + got) % block != 0;
     if (got <= 0) {
       break;
     }

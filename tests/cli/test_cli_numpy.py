@@ -17,6 +17,7 @@ except ImportError:
     sys.exit(77)
 
 SEED = int(os.environ.get("RELAYOUT_TEST_SEED", "20261120"))
+IS_LOW = "RELAYOUT_TEST_LOW" in os.environ
 TYPES = ["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4",
          "f8", "c8", "c16"]
 
@@ -66,6 +67,15 @@ class NumPy(CliCase):
 
     def convert(self, *arguments):
         return self.ok("convert", *self.device, *arguments).strip()
+
+    def check_equal(self, name, other):
+        """Byte for byte; the header of what is moved in pieces is wider."""
+        if IS_LOW:
+            self.assertEqual(self.load(name).dtype, self.load(other).dtype)
+            self.assertEqual(self.load(name).shape, self.load(other).shape)
+            self.assertEqual(raw(self.load(name)), raw(self.load(other)))
+        else:
+            self.assertEqual(self.read(name), self.read(other))
 
     def load(self, name):
         return np.load(self.path(name), allow_pickle=False)
@@ -140,8 +150,7 @@ class NumPy(CliCase):
                 self.assertEqual(self.read("out.bin"), raw(expected))
                 for name in "out.npy", "out.bin":
                     self.convert(name, "back.npy", "--from", shape)
-                    self.assertEqual(self.read("back.npy"),
-                                     self.read("in.npy"))
+                    self.check_equal("back.npy", "in.npy")
 
     @staticmethod
     def order_words(layout):

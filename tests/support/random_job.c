@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threshold.h"
 #include "service/job.h"
 #include "service/storage.h"
 #include "support/expect.h"
@@ -243,7 +244,8 @@ static void expect_bytes(const test_job *job, const rlo_job_info *info) {
                                              !job->options.is_new_destination);
     EXPECT(job,
            job->num_passes == 2 || reads_more || moved == info->bytes_total ||
-               (moved < info->bytes_total && info->num_pieces > 100),
+               (moved < info->bytes_total &&
+                info->num_pieces > rlo__thresholds.service_tally_regions / 2),
            "%" PRId64 " bytes were moved, %" PRId64 " planned" AGAIN,
            moved,
            info->bytes_total);

@@ -246,7 +246,12 @@ static bool draw_gather(test_random *random, test_problem *out) {
 static void draw_segment_sum(test_random *random, test_problem *out) {
   test_plan_segment_sum("f32[20,6]", "s32[20]", "f32[3,6]{0,1}", &out->problem);
   for (int32_t n = 0; n < 60; ++n) {
-    out->indices.narrow[n] = (int32_t)test_random_in(random, 0, 19);
+    const int32_t index = (int32_t)test_random_in(random, 0, 19);
+    if (out->problem.index_bits == 64) {
+      out->indices.wide[n] = index;
+    } else {
+      out->indices.narrow[n] = index;
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "service/piece_plan.h"
 #include "support/expect.h"
 #include "support/lattice_copy.h"
+#include "support/low_thresholds.h"
 #include "support/plan_case.h"
 #include "support/random_problem.h"
 #include "support/suite.h"
@@ -277,6 +278,9 @@ static const struct {
 };
 
 RLO_TABLE_TEST(test_piece_bands__long_transfers, larges) {
+  if (test_thresholds_are_low()) {
+    return;
+  }
   test_plan_lower(
       larges[_i].src, larges[_i].dst, larges[_i].permutation, &whole);
   budget.host_bytes = larges[_i].host_mib * MIB;

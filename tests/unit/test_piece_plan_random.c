@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/threshold.h"
 #include "service/piece_plan.h"
 #include "support/exact_copy.h"
 #include "support/expect.h"
@@ -246,7 +247,7 @@ static void expect_plan(void) {
          "%" PRId64 " pieces, planned %" PRId64 AGAIN,
          done.pieces,
          plan.num_pieces);
-  bool is_counted = done.pieces < 200;
+  bool is_counted = done.pieces < rlo__thresholds.service_tally_regions / 2;
   EXPECT((is_counted ? done.bytes[SRC] == plan.bytes_read
                      : done.bytes[SRC] <= plan.bytes_read) &&
              (is_counted ? done.bytes[DST] == plan.bytes_written

@@ -15,6 +15,7 @@
 #include "service/storage.h"
 #include "service/storage_file.h"
 #include "support/expect.h"
+#include "support/low_thresholds.h"
 #include "support/plan_case.h"
 #include "support/random.h"
 #include "support/suite.h"
@@ -130,14 +131,18 @@ RLO_TABLE_TEST(test_storage_direct__what_is_direct, aligned_cases) {
   ck_assert_int_eq(memcmp(at, content + c->position, (size_t)c->bytes), 0);
   ck_assert_int_eq(at[c->bytes], 0xA5);
   ck_assert(c->memory == 0 || at[-1] == 0xA5);
-  ck_assert_int_eq(stats_of(file.storage).direct_bytes_read, c->direct_read);
+  if (c->direct_read > 0 || !test_thresholds_are_low()) {
+    ck_assert_int_eq(stats_of(file.storage).direct_bytes_read, c->direct_read);
+  }
   for (int64_t n = 0; n < c->bytes; ++n) {
     at[n] = content[c->position + n] ^= 0xFF;
   }
   expect_ok(rlo__storage_write(file.storage, c->position, c->bytes, at));
   expect_content();
   rlo__storage_stats stats = stats_of(file.storage);
-  ck_assert_int_eq(stats.direct_bytes_written, c->direct_written);
+  if (c->direct_read > 0 || !test_thresholds_are_low()) {
+    ck_assert_int_eq(stats.direct_bytes_written, c->direct_written);
+  }
   ck_assert_int_eq(stats.bytes_read, c->bytes);
   ck_assert_int_eq(stats.bytes_written, c->bytes);
   ck_assert_int_eq(stats.num_reads + stats.num_writes, 2);
@@ -234,10 +239,14 @@ static ssize_t faulty_write(int fd,
 static const rlo__storage_calls faulty_calls = {.read = faulty_read,
                                                 .write = faulty_write};
 
+static int64_t transfer_bytes(void) {
+  return (test_thresholds_are_low() ? 10 : 600) * BLOCK;
+}
+
 /* Reads, and writes, in several calls, the n-th of which fails. */
 static rlo_status transfer(bool is_read, int at) {
   const int64_t position = 3000;
-  const int64_t bytes = 600 * BLOCK;
+  const int64_t bytes = transfer_bytes();
   plan.at = at;
   plan.num_calls = 0;
   rlo_status status =
@@ -274,8 +283,13 @@ RLO_LOOP_TEST(test_storage_direct__each_call_may_fail, 0, 2 * NUM_ERRORS) {
     bool is_refused = plan.error == EINVAL && !is_read && status != RLO_OK;
     if (is_fatal || is_refused) {
       ck_assert_int_eq(status, RLO_IO);
-      const char *words = is_read ? "cannot read 2457600 bytes at byte 3000 of "
-                                  : "cannot write ";
+      char words[64] = "cannot write ";
+      if (is_read) {
+        (void)snprintf(words,
+                       sizeof words,
+                       "cannot read %lld bytes at byte 3000 of ",
+                       (long long)transfer_bytes());
+      }
       ck_assert_msg(
           strncmp(rlo_error_last()->message, words, strlen(words)) == 0,
           "%s",
@@ -351,6 +365,9 @@ RLO_TEST(test_storage_direct__without_memory) {
 
 /* A job whose runs begin and end with blocks makes no other transfers. */
 RLO_TEST(test_storage_direct__a_job) {
+  if (test_thresholds_are_low()) {
+    return;
+  }
   rlo_storage_release(file.storage);
   file.storage = NULL;
   rlo_problem problem;

@@ -15,6 +15,7 @@
 #include "service/storage_calls.h"
 #include "service/storage_file.h"
 #include "support/expect.h"
+#include "support/low_thresholds.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 
@@ -282,6 +283,15 @@ static void expect_io(rlo_status status) {
   }
 }
 
+/** There are more of them where they are short. */
+static void expect_calls(int num_calls, int wanted) {
+  if (test_thresholds_are_low()) {
+    ck_assert_int_gt(num_calls, wanted);
+  } else {
+    ck_assert_int_eq(num_calls, wanted);
+  }
+}
+
 static void expect_success(rlo_status status) {
   expect_ok(status);
 }
@@ -292,25 +302,25 @@ RLO_TABLE_TEST(test_storage_faults__an_error_at_each_call, errors) {
   plan.fault = FAULT_ERROR;
   plan.error = errors[_i];
   /* allocate, 31 writes, a sync, 1 + 3 + 1 reads. */
-  ck_assert_int_eq(each_call(expect_io), 38);
+  expect_calls(each_call(expect_io), 38);
 }
 
 RLO_TABLE_TEST(test_storage_faults__an_error_where_nothing_allocates, errors) {
   plan.has_no_allocate = true;
   plan.fault = FAULT_ERROR;
   plan.error = errors[_i];
-  ck_assert_int_eq(each_call(expect_io), 40);
+  expect_calls(each_call(expect_io), 40);
 }
 
 RLO_TEST(test_storage_faults__an_interruption_at_each_call) {
   plan.fault = FAULT_ERROR;
   plan.error = EINTR;
-  ck_assert_int_eq(each_call(expect_success), 38);
+  expect_calls(each_call(expect_success), 38);
 }
 
 RLO_TEST(test_storage_faults__a_short_transfer_at_each_call) {
   plan.fault = FAULT_SHORT;
-  ck_assert_int_eq(each_call(expect_success), 38);
+  expect_calls(each_call(expect_success), 38);
 }
 
 static void expect_data_loss(rlo_status status) {
@@ -325,7 +335,7 @@ static void expect_data_loss(rlo_status status) {
 
 RLO_TEST(test_storage_faults__an_end_at_each_call) {
   plan.fault = FAULT_END;
-  ck_assert_int_eq(each_call(expect_data_loss), 38);
+  expect_calls(each_call(expect_data_loss), 38);
 }
 
 /* --------------------------------------------------------------- in between */
@@ -347,7 +357,7 @@ RLO_TEST(test_storage_faults__transfers_of_one_byte_each) {
   rlo__storage_stats stats;
   rlo__storage_get_stats(s.storage, &stats);
   /* They are not counted as transfers. */
-  ck_assert_int_eq(stats.num_reads, 10);
+  expect_calls((int)stats.num_reads, 10);
   ck_assert_int_eq(stats.bytes_read, 2 * (33 * RUN + BYTES));
 }
 

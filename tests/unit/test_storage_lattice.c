@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "service/storage.h"
 #include "support/expect.h"
+#include "support/low_thresholds.h"
 #include "support/random.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
@@ -226,6 +227,9 @@ static const struct {
 };
 
 RLO_TABLE_TEST(test_storage_lattice__gaps_are_read_where_it_pays, joined) {
+  if (test_thresholds_are_low()) {
+    return;
+  }
   int fd = temp_file_open();
   ck_assert_int_eq(ftruncate(fd, STORAGE_BYTES), 0);
   rlo_storage *storage = NULL;

@@ -12,6 +12,7 @@
 #include "service/storage_calls.h"
 #include "service/storage_file.h"
 #include "support/expect.h"
+#include "support/low_thresholds.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 #include "support/watched_storage.h"
@@ -112,8 +113,8 @@ static void run_threads(rlo_storage *storage, int64_t reads_of_lattice) {
   rlo__storage_get_stats(storage, &stats);
   ck_assert_int_eq(stats.bytes_written, BYTES);
   ck_assert_int_eq(stats.bytes_read, 2 * BYTES);
-  ck_assert_int_eq(stats.num_reads,
-                   NUM_THREADS * ROUNDS * reads_of_lattice + 1);
+  ck_assert(test_thresholds_are_low() ||
+            stats.num_reads == NUM_THREADS * ROUNDS * reads_of_lattice + 1);
   rlo_storage_release(storage);
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
 }

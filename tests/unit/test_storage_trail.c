@@ -11,6 +11,7 @@
 #include "service/storage_file.h"
 #include "service/storage_trail.h"
 #include "support/expect.h"
+#include "support/low_thresholds.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 
@@ -110,6 +111,9 @@ static void end(void) {
 RLO_FIXTURE(begin, end);
 
 RLO_TEST(test_storage_trail__no_more_than_64_mib_wait) {
+  if (test_thresholds_are_low()) {
+    return;
+  }
   for (int64_t n = 0; n < 200; ++n) {
     expect_ok(rlo__storage_write(storage, n * MIB, MIB, data));
     ck_assert_int_le(seen.bytes_written - seen.bytes_ended, 64 * MIB);
@@ -153,6 +157,9 @@ RLO_TEST(test_storage_trail__a_flush_knows_what_a_writer_was_told) {
 }
 
 RLO_TEST(test_storage_trail__pages_between_runs_are_left_alone) {
+  if (test_thresholds_are_low()) {
+    return;
+  }
   /* A page of 100 bytes in each 64 KiB; then its neighbour in the page. */
   const int64_t extent = 1024;
   const int64_t stride = 65536;
@@ -172,6 +179,9 @@ RLO_TEST(test_storage_trail__pages_between_runs_are_left_alone) {
 }
 
 RLO_TEST(test_storage_trail__what_was_read_is_dropped) {
+  if (test_thresholds_are_low()) {
+    return;
+  }
   for (int64_t n = 0; n < 20; ++n) {
     expect_ok(rlo__storage_read(storage, n * MIB * 2, MIB, data));
   }
