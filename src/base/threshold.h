@@ -231,7 +231,7 @@
    * sends little gains less than that costs; what is much leaves the caches   \
    * on its way, and the machine may have little of such memory. */            \
   X(mpi_least_window_bytes, INT64_C(256) << 10, 512)                           \
-  X(mpi_most_window_bytes, INT64_C(4) << 20, INT64_C(16) << 10)                \
+  X(mpi_most_window_bytes, INT64_C(4) << 20, 1024)                             \
   /* Shorter messages are sent, which is as fast; at least a notice. */        \
   X(mpi_shared_message_bytes, 8192, 64)                                        \
   /* A message between ranks that have their devices in host memory: it stays  \
