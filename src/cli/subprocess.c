@@ -4,14 +4,11 @@
 #include "subprocess.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -19,6 +16,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "driver_cache.h"
 #include "interrupt.h"
 #include "message.h"
 
@@ -40,53 +38,6 @@ int rlo__memory_check(int64_t held_bytes, int64_t wanted_bytes) {
                      memory_bytes);
   }
   return RLO__EXIT_OK;
-}
-
-/* The directory where PoCL stores compiled kernels. Without a home directory
- * PoCL uses a world-writable one in /tmp and runs the code it finds there; in
- * that case it gets a private directory for this run. */
-typedef struct driver_cache {
-  bool is_ours;
-  char path[64];
-} driver_cache;
-
-static bool is_set(const char *name) {
-  const char *value = getenv(name);
-  return value != NULL && value[0] != '\0';
-}
-
-/* Must be called before the first use of OpenCL. */
-static int make_driver_cache(driver_cache *out_cache) {
-  *out_cache = (driver_cache){0};
-  if (is_set("POCL_CACHE_DIR") || is_set("XDG_CACHE_HOME") || is_set("HOME")) {
-    return RLO__EXIT_OK;
-  }
-  snprintf(out_cache->path, sizeof(out_cache->path), "/tmp/relayout-XXXXXX");
-  if (mkdtemp(out_cache->path) == NULL ||
-      setenv("POCL_CACHE_DIR", out_cache->path, 1) != 0) {
-    return rlo__fail("cannot make the directory %s for the driver's cache: %s",
-                     out_cache->path,
-                     strerror(errno));
-  }
-  out_cache->is_ours = true;
-  return RLO__EXIT_OK;
-}
-
-static int remove_entry(const char *path,
-                        const struct stat *information,
-                        int type,
-                        struct FTW *place) {
-  (void)information;
-  (void)type;
-  (void)place;
-  remove(path);
-  return 0;
-}
-
-static void remove_driver_cache(const driver_cache *cache) {
-  if (cache->is_ours) {
-    nftw(cache->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-  }
 }
 
 void *rlo__shared_create(size_t bytes) {
@@ -199,15 +150,14 @@ int rlo__rights_check(const char *what) {
 int rlo__subprocess_run(bool is_isolated,
                         rlo__subprocess_fn function,
                         void *payload) {
-  driver_cache cache;
   int code = rlo__rights_check("OpenCL is not used");
   if (code == RLO__EXIT_OK) {
-    code = make_driver_cache(&cache);
+    code = rlo__driver_cache_make();
   }
   if (code != RLO__EXIT_OK) {
     return code;
   }
   code = is_isolated ? run_in_child(function, payload) : function(payload);
-  remove_driver_cache(&cache);
+  rlo__driver_cache_remove();
   return code;
 }

@@ -16,8 +16,8 @@ typedef int (*rlo__subprocess_fn)(void *payload);
  *
  * The parent must not have used OpenCL: drivers with threads do not survive
  * fork. The child gets a copy of the payload; its results reach the parent only
- * through memory of rlo__shared_create and standard output. If the environment
- * names no directory for PoCL's compiled kernels, a temporary one is used.
+ * through memory of rlo__shared_create and standard output. PoCL has a folder
+ * for what it compiles (driver_cache.h).
  * @param is_isolated  false: calls the function in this process.
  * @return the function's exit code, or an exit code after a message.
  */

@@ -69,6 +69,13 @@ class DyingDriver(CliCase):
                                env=self.environment(death))
         self.assert_files("in.npy", "vendors")
 
+    def test_its_folder_goes_too(self):
+        os.mkdir(self.path("tmp"))
+        environment = {**self.environment("segv"), "POCL_CACHE_DIR": "",
+                       "TMPDIR": self.path("tmp")}
+        self.fails(70, "OpenCL driver", "devices", env=environment)
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+
     def test_without_isolation_it_takes_the_command_along(self):
         for verb in VERBS:
             result = self.run_command(*verb, "--no-isolate",

@@ -7,7 +7,9 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 from cli_case import COMMAND, CliCase, main, npy_bytes
@@ -83,19 +85,26 @@ def small_disk(path, options):
         subprocess.run(["umount", path], check=True)
 
 
+# What names the folders of a user; the tests are given folders of their own.
+HOMES = "HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "POCL_CACHE_DIR"
+
+
+def homeless(**env):
+    return {**{name: value for name, value in os.environ.items()
+               if name not in HOMES}, **env}
+
+
 class Environment(CliCase):
     def setUp(self):
         super().setUp()
         self.write("in.npy", npy_bytes("<f4", (2, 3), bytes(range(24))))
         self.ok("convert", "--host", "in.npy", "host.npy", "--perm", "1,0")
 
-    def works(self, env=None, unset=()):
+    def works(self, environment=os.environ, **env):
         """The result is right, whatever is not stored."""
-        environment = {name: value for name, value in os.environ.items()
-                       if name not in unset}
-        environment.update(env or {})
         done = subprocess.run([COMMAND, *CONVERT], cwd=self.folder,
-                              env=environment, capture_output=True, check=False)
+                              env={**environment, **env}, capture_output=True,
+                              check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         # What makes it faster is told at most.
         self.assertRegex(done.stderr.decode(), r"\A(relayout: planning without "
@@ -107,26 +116,50 @@ class Environment(CliCase):
         return json.loads(self.ok("cache", "show", "--json",
                                   env={"RELAYOUT_CACHE_DIR": cache}))
 
+    def works_without_a_home(self, **env):
+        """The driver has a folder for the time of the command."""
+        os.mkdir(self.path("tmp"))
+        self.works(homeless(TMPDIR=self.path("tmp"), **env))
+        os.rmdir(self.path("tmp"))
+
     def test_no_home(self):
-        before = [name for name in os.listdir("/tmp")
-                  if name.startswith("relayout-") and len(name) == 15]
-        self.works(unset=["HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
-                          "POCL_CACHE_DIR"])
-        after = [name for name in os.listdir("/tmp")
-                 if name.startswith("relayout-") and len(name) == 15]
-        self.assertLessEqual(set(after), set(before))
-        self.works(env={"HOME": "not/absolute", "XDG_CACHE_HOME": "nor/this"})
+        self.works_without_a_home()
+        self.works_without_a_home(HOME="not/absolute",
+                                  XDG_CACHE_HOME="nor/this")
         self.assert_files("host.npy", "in.npy")
 
     def test_home_is_read_only(self):
         with small_disk(self.path("home"), "size=1m,ro") as home:
-            self.works(env={"HOME": home, "XDG_DATA_HOME": home},
-                       unset=["XDG_CACHE_HOME"])
+            self.works_without_a_home(HOME=home, XDG_DATA_HOME=home)
             self.assertEqual(os.listdir(home), [])
 
+    def test_home_of_another_user(self):
+        for name in "home", "work":
+            os.mkdir(self.path(name))
+        user = {}
+        if os.geteuid() == 0:
+            user = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+            os.chown(self.path("work"), NOBODY, NOBODY)
+            os.chmod(self.folder, 0o755)
+        os.chmod(self.path("home"), 0o555)
+        try:
+            subprocess.run([COMMAND, "--version"], check=True,
+                           capture_output=True, **user)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("another user cannot run the command")
+        shutil.copy(self.path("in.npy"), self.path("work"))
+        done = subprocess.run(
+            [COMMAND, *CONVERT], cwd=self.path("work"), capture_output=True,
+            env=homeless(HOME=self.path("home"), TMPDIR=self.path("work")),
+            check=False, **user)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(self.read("work/out.npy"), self.read("host.npy"))
+        self.assertEqual(sorted(os.listdir(self.path("work"))),
+                         ["in.npy", "out.npy"])
+        self.assertEqual(os.listdir(self.path("home")), [])
+
     def test_home_is_no_folder(self):
-        self.works(env={"HOME": self.path("in.npy")},
-                   unset=["XDG_CACHE_HOME", "XDG_DATA_HOME"])
+        self.works_without_a_home(HOME=self.path("in.npy"))
 
     def test_cache_of_another_user(self):
         cache = self.path("cache")
@@ -134,7 +167,7 @@ class Environment(CliCase):
         if os.geteuid() != 0:
             self.skipTest("only root can give a folder away")
         os.chown(cache, NOBODY, NOBODY)
-        self.works(env={"RELAYOUT_CACHE_DIR": cache})
+        self.works(RELAYOUT_CACHE_DIR=cache)
         self.assertEqual(os.listdir(cache), [])
         self.assertIn("belongs to user", self.inspect(cache)["reason"])
         self.fails(1, "belongs to user", "cache", "clear",
@@ -147,13 +180,13 @@ class Environment(CliCase):
                 ("file", lambda path: shutil.copy(self.path("in.npy"), path))):
             cache = self.path(name)
             make(cache)
-            self.works(env={"RELAYOUT_CACHE_DIR": cache})
+            self.works(RELAYOUT_CACHE_DIR=cache)
             self.assertFalse(self.inspect(cache)["is_usable"])
         self.assertEqual(os.listdir(self.path("wide")), [])
 
     def test_cache_on_a_full_disk(self):
         with small_disk(self.path("cache"), "size=4k,mode=700") as cache:
-            self.works(env={"RELAYOUT_CACHE_DIR": cache})
+            self.works(RELAYOUT_CACHE_DIR=cache)
             self.assertEqual(self.inspect(cache)["entries"], 0)
             self.assertEqual(os.listdir(cache), [])
 
@@ -171,7 +204,7 @@ class Environment(CliCase):
         good = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
         for name in os.listdir(good) if os.path.isdir(good) else []:
             shutil.copy(os.path.join(good, name), vendors)
-            self.works(env={"OCL_ICD_VENDORS": vendors})
+            self.works(OCL_ICD_VENDORS=vendors)
 
     def test_set_user_id(self):
         """The environment is not that of whose rights it has."""
@@ -205,6 +238,97 @@ class Environment(CliCase):
             self.assertEqual(
                 (done.returncode, done.stdout, done.stderr.decode()),
                 (1, b"", "relayout: %s with set-user-ID rights\n" % words))
+
+
+class DriverCache(CliCase):
+    """PoCL's folder for what it compiles, without which it has no device."""
+    BAD = "/proc/none"  # not even root can make it
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("tmp"))
+        os.mkdir(self.path("home"))
+        self.write("file", b"")
+
+    def environment(self, **env):
+        return homeless(TMPDIR=self.path("tmp"), **env)
+
+    def devices(self, **env):
+        """Lists the devices."""
+        done = subprocess.run([COMMAND, "devices"], cwd=self.folder,
+                              env=self.environment(**env), capture_output=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), env)
+        self.assertTrue(done.stdout.startswith(b"* 0  "), done.stdout)
+
+    def test_the_usual_one_is_taken(self):
+        home, other = self.path("home"), self.path("other")
+        self.devices(HOME=home, XDG_CACHE_HOME="")
+        self.assertTrue(os.path.isdir(home + "/.cache/pocl/kcache"))
+        shutil.rmtree(home + "/.cache")
+        self.devices(HOME=home, XDG_CACHE_HOME=other)
+        self.assertTrue(os.path.isdir(other + "/pocl/kcache"))
+        shutil.rmtree(other)
+        self.devices(HOME=home, XDG_CACHE_HOME=home, POCL_CACHE_DIR=other)
+        self.assertNotEqual(os.listdir(other), [])
+        shutil.rmtree(other)
+        self.devices(HOME=home, POCL_CACHE_DIR="other")
+        self.assertNotEqual(os.listdir(other), [])
+        self.assertEqual(os.listdir(home), [])
+
+    def test_one_that_cannot_be_made(self):
+        home = self.path("home")
+        os.symlink("nowhere", self.path("link"))
+        for bad in self.BAD, self.path("file"), self.path("link"):
+            self.devices(HOME=bad)
+            self.devices(HOME=home, XDG_CACHE_HOME=bad)
+            self.devices(HOME=home, XDG_CACHE_HOME=home, POCL_CACHE_DIR=bad)
+        # PoCL aborts of an empty name, and takes a relative one.
+        self.devices(HOME=home, POCL_CACHE_DIR="")
+        self.devices(HOME=home, XDG_CACHE_HOME="relative")
+        self.assertEqual(os.listdir(home), [])
+        self.assertEqual(os.listdir(self.path("tmp")), [])
+        self.assert_files("file", "home", "link", "tmp")
+
+    def test_nowhere_to_make_one(self):
+        for arguments in ["devices"], ["devices", "--no-isolate"]:
+            done = subprocess.run(
+                [COMMAND, *arguments], capture_output=True, check=False,
+                env=homeless(HOME=self.path("file"), TMPDIR=self.BAD))
+            self.assertEqual((done.returncode, done.stdout), (1, b""))
+            self.assertRegex(
+                done.stderr.decode(), r"\Arelayout: the OpenCL driver has no "
+                r"folder [^\n]*/proc/none/relayout-\w{6} cannot be made: No "
+                r"such file or directory\n\Z")
+
+    def await_folders(self, count):
+        deadline = time.monotonic() + 60
+        while len(os.listdir(self.path("tmp"))) != count:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+    def test_a_private_one_goes_whatever_ends_the_command(self):
+        for number in signal.SIGKILL, signal.SIGINT, signal.SIGTERM:
+            for isolation in [], ["--no-isolate"]:
+                command = subprocess.Popen(
+                    [COMMAND, "demo", "--rounds", "1000", *isolation],
+                    env=self.environment(), cwd=self.folder,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                    start_new_session=True)
+                self.addCleanup(command.kill)
+                self.await_folders(1)
+                folder, = os.listdir(self.path("tmp"))
+                folder = os.path.join(self.path("tmp"), folder)
+                self.assertEqual(os.stat(folder).st_mode & 0o777, 0o700)
+                while not os.listdir(folder):
+                    self.assertIsNone(command.poll())
+                    time.sleep(0.01)
+                if number == signal.SIGINT:  # as by the terminal
+                    os.killpg(command.pid, number)
+                else:
+                    command.send_signal(number)
+                command.communicate(timeout=60)
+                self.await_folders(0)
 
 
 if __name__ == "__main__":

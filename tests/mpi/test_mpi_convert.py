@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 import unittest
+import unittest.mock
 
 import cli_case
 
@@ -60,6 +61,8 @@ class MpiConvert(cli_case.CliCase):
                 self.assertEqual(self.read("one"), self.read("many"))
         self.assert_files("in.npy", "one", "many")
 
+    # A folder that the driver cannot make.
+    @unittest.mock.patch.dict(os.environ, POCL_CACHE_DIR="/proc/none")
     def test_ranks_take_devices(self):
         self.write_random("in.npy", (40, 33))
         said = self.ok("convert", "in.npy", "one.npy", "--perm", "1,0")

@@ -16,6 +16,7 @@
 
 #include "convert.h"
 #include "display.h"
+#include "driver_cache.h"
 #include "json.h"
 #include "message.h"
 #include "parts.h"
@@ -147,6 +148,10 @@ static int open_device(run *r) {
   if (!stream->is_device || choice->is_none) {
     return RLO__EXIT_OK;
   }
+  const int code = rlo__driver_cache_make();
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
   int32_t count = choice->count;
   if (choice->is_all && rlo_device_list(NULL, 0, 0, &count) != RLO_OK) {
     return rlo__fail_last();
@@ -256,6 +261,7 @@ static void print_result(const run *r) {
 static void release(run *r) {
   rlo_service_release(r->service);
   rlo__session_deinit(&r->session);
+  rlo__driver_cache_remove();
   rlo_storage_release(r->storages[0]);
   rlo_storage_release(r->storages[1]);
   if (r->fd >= 0) {
