@@ -8,7 +8,8 @@
 #   run_machine.sh i386                      host suites of unit and engine
 #   run_machine.sh arm64                     the same, under qemu
 #   run_machine.sh s390x                     that the compiler refuses it
-#   run_machine.sh bookworm|trixie           ./dev demo and ./dev test, from nothing
+#   run_machine.sh bookworm|trixie           ./dev demo and ./dev test, from nothing,
+#                                            by root and by a user without a home
 # All but compilers need root and a mirror of Debian (MIRROR). A system that was
 # unpacked stays in build/matrix/NAME and is used again, but for bookworm and trixie.
 set -euo pipefail
@@ -63,13 +64,17 @@ by_compiler() {
   ctest --test-dir "$WORK" -L host -R '^test_' -j "$JOBS"
 }
 
-# in_system COMMAND...: in the system that was unpacked, with /proc and /dev, by an
-# environment of its own.
+# in_system COMMAND...: in the system that was unpacked, by an environment of its
+# own, with what a machine or a container has of the kernel. Mounts and processes go
+# with the command, whatever ends it.
 in_system() {
-  mount -t proc proc "$WORK/proc"
-  mount --rbind /dev "$WORK/dev"
-  trap 'umount "$WORK/proc"; umount -R "$WORK/dev"' EXIT
-  chroot "$WORK" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root JOBS="$JOBS" "$@"
+  # shellcheck disable=SC2016  # the inner shell's variables
+  unshare --mount --pid --fork --kill-child sh -ec 'work=$1; shift
+    mount -t proc proc "$work/proc"
+    mount --rbind /sys "$work/sys"
+    mount --rbind /dev "$work/dev"
+    exec chroot "$work" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"' \
+    sh "$WORK" HOME=/root JOBS="$JOBS" "$@"
 }
 
 by_i386() {
@@ -114,12 +119,17 @@ by_s390x() {
   ! s390x-linux-gnu-gcc -fsyntax-only -Iinclude src/base/version.c
 }
 
-# A clean system and a clean tree, as for a person who has just got both.
+# A clean system and clean trees, as for a person who has just got both: root, and
+# then one who can write to nothing but the tree and /tmp.
 by_release() {
   rm -rf "$WORK"
   debootstrap --variant=minbase "$NAME" "$WORK" "$MIRROR"
   copy_tree "$WORK/relayout"
+  copy_tree "$WORK/mine"
   in_system sh -ec 'cd /relayout; ./dev demo; ./dev test'
+  chroot "$WORK" chown -R nobody:nogroup /mine
+  in_system HOME=/nonexistent setpriv --reuid nobody --regid nogroup --clear-groups \
+    sh -ec 'cd /mine; ./dev demo; ./dev test'
 }
 
 mkdir -p build/matrix
@@ -143,7 +153,7 @@ case $NAME in
     ;;
   bookworm | trixie)
     by_release >"$LOG" 2>&1 || fail "$(verdict)"
-    report "Debian $(cat "$WORK/etc/debian_version")"
+    report "Debian $(cat "$WORK/etc/debian_version"), root and a user without a home"
     ;;
   *)
     printf 'run_machine.sh: %s is no compiler, machine or release\n' "$NAME" >&2
