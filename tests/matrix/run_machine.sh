@@ -119,14 +119,15 @@ by_s390x() {
   ! s390x-linux-gnu-gcc -fsyntax-only -Iinclude src/base/version.c
 }
 
-# A clean system and clean trees, as for a person who has just got both: root, and
-# then one who can write to nothing but the tree and /tmp.
+# A clean system and clean trees, as for a person who has just got both: root, who
+# builds without what is optional before it is installed, and then one who can write
+# to nothing but the tree and /tmp.
 by_release() {
   rm -rf "$WORK"
   debootstrap --variant=minbase "$NAME" "$WORK" "$MIRROR"
   copy_tree "$WORK/relayout"
   copy_tree "$WORK/mine"
-  in_system sh -ec 'cd /relayout; ./dev demo; ./dev test'
+  in_system sh -ec 'cd /relayout; ./dev demo; ./dev build; ./dev test'
   chroot "$WORK" chown -R nobody:nogroup /mine
   in_system HOME=/nonexistent setpriv --reuid nobody --regid nogroup --clear-groups \
     sh -ec 'cd /mine; ./dev demo; ./dev test'
