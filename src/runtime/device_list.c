@@ -172,12 +172,14 @@ static rlo_status fail_empty(const cl_platform_id *platforms, cl_uint count) {
     rlo__platform_get_string(platforms[i], CL_PLATFORM_NAME, name, sizeof name);
     append_name(names, sizeof names, name);
   }
-  return RLO_FAIL(RLO_NOT_FOUND,
-                  "no OpenCL platform has a device: %.400s %s installed and %s "
-                  "nothing that it can use, or a setting turns it off",
-                  names,
-                  count == 1 ? "is" : "are",
-                  count == 1 ? "finds" : "find");
+  return RLO_FAIL(
+      RLO_NOT_FOUND,
+      "no OpenCL platform has a device: %.400s %s installed and %s "
+      "nothing that it can use, or a setting turns it off; PoCL needs "
+      "a folder that it can make, which POCL_CACHE_DIR may name",
+      names,
+      count == 1 ? "is" : "are",
+      count == 1 ? "finds" : "find");
 }
 
 static rlo_status list_devices(rlo_device_entry **out_entries,
