@@ -15,7 +15,7 @@ int main(void) {
   if (rlo_shape_parse(from, strlen(from), &src) != RLO_OK ||
       rlo_shape_parse(to, strlen(to), &dst) != RLO_OK ||
       rlo_relayout_lower(&src, &dst, NULL, &problem) != RLO_OK ||
-      rlo_problem_run_host(&problem, "abcdef", memory) != RLO_OK) {
+      rlo_run_host(&problem, "abcdef", NULL, memory, 1) != RLO_OK) {
     fprintf(stderr, "%s\n", rlo_error_last()->message);
     return 1;
   }

@@ -257,10 +257,37 @@ RLO_API bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b);
 RLO_API uint64_t rlo_problem_hash(const rlo_problem *problem);
 
 /**
- * Runs a problem on the host: the loop above, point by point. A problem that
- * computes runs in its canonical form, which fixes the order of its sums.
+ * Runs a problem on host memory, at the speed of memory: the loop above, in
+ * cache-sized tiles, on several threads. A problem that computes runs in its
+ * canonical form, which fixes the order of its sums, so that the bytes do not
+ * depend on the number of threads.
  *
- * The oracle of the tests: plain, exact, not fast.
+ * @param problem      borrowed for the call; need not be canonical.
+ * @param src          rlo_problem_src_bytes bytes, borrowed, at any alignment;
+ *                     NULL only if that is 0.
+ * @param indices      rlo_problem_index_bytes bytes, likewise; NULL if the
+ *                     problem loads none.
+ * @param dst          rlo_problem_dst_bytes bytes, at any alignment; overlaps
+ *                     neither src nor indices. Bytes that no point writes keep
+ *                     their contents.
+ * @param num_threads  1 or more: the calling thread and those that the call
+ *                     starts and joins. It starts fewer for a small problem,
+ *                     none below some 512 KiB.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a NULL, fewer than 1 thread or what
+ *         is no problem; RLO_OUT_OF_RANGE if a position lies outside its
+ *         memory: cells of earlier points may be written; RLO_OUT_OF_MEMORY;
+ *         for a problem that computes, also what rlo_problem_canonicalize
+ *         returns. Threads: safe on distinct destinations.
+ */
+RLO_API RLO_NODISCARD rlo_status rlo_run_host(const rlo_problem *problem,
+                                              const void *src,
+                                              const void *indices,
+                                              void *dst,
+                                              int32_t num_threads);
+
+/**
+ * Runs a problem on the host: the loop above, point by point, with the bytes of
+ * rlo_run_host. It is the oracle of the tests: plain, exact, not fast.
  * @param src  problem->src_bytes bytes, borrowed; NULL only if that is 0.
  * @param dst  problem->dst_bytes bytes; does not overlap src.
  * @return RLO_OK; RLO_OUT_OF_RANGE, before that cell is touched, if a position

@@ -10,7 +10,7 @@
  * needs OpenCL's headers. The data flow: a text or a struct makes an rlo_shape
  * (shape.h, text.h); an operation or a chain of operations lowers shapes to an
  * rlo_problem (ops.h, chain.h, problem.h); a device plans the problem (plan.h)
- * and runs it (opencl.h). rlo_problem_run_host runs it without a device.
+ * and runs it (opencl.h). rlo_run_host runs it without a device.
  *
  * The other headers are experimental and are included by name: file formats and
  * interchange (npy.h, dlpack.h, pjrt.h, proto.h), queries and edits of shapes

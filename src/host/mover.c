@@ -438,3 +438,35 @@ rlo_status rlo__host_mover_run(const rlo__host_mover *mover,
   rlo__free(jobs);
   return status;
 }
+
+static rlo_status check_memory(const rlo_problem *problem,
+                               const void *src,
+                               const void *dst) {
+  RLO_REQUIRE_LIST(src, problem->src_bytes);
+  RLO_REQUIRE_LIST(dst, problem->dst_bytes);
+  return RLO_OK;
+}
+
+rlo_status rlo_run_host(const rlo_problem *problem,
+                        const void *src,
+                        const void *indices,
+                        void *dst,
+                        int32_t num_threads) {
+  RLO_REQUIRE(problem);
+  if (num_threads < 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'num_threads' is %d; at least 1",
+                    (int)num_threads);
+  }
+  rlo__host_mover *mover;
+  RLO_TRY(rlo__host_mover_create(problem, &mover));
+  rlo_status status = RLO_OK;
+  if (!rlo_problem_is_empty(problem)) {
+    status = check_memory(problem, src, dst);
+  }
+  if (status == RLO_OK) {
+    status = rlo__host_mover_run(mover, src, indices, dst, num_threads);
+  }
+  rlo__host_mover_release(mover);
+  return status;
+}

@@ -6,6 +6,7 @@
 """
 
 import ctypes
+import os
 import sys
 
 
@@ -28,7 +29,7 @@ def load(path):
         getattr(library, name).argtypes = [ctypes.c_void_p]
         getattr(library, name).restype = None
     library.rlo_relayout_lower.argtypes = [ctypes.c_void_p] * 4
-    library.rlo_problem_run_host.argtypes = [ctypes.c_void_p] * 3
+    library.rlo_run_host.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int32]
     return library
 
 
@@ -65,7 +66,8 @@ class Relayout:
         assert self.library.rlo_problem_index_bytes(self.problem) == 0
         out = ctypes.create_string_buffer(
             self.library.rlo_problem_dst_bytes(self.problem))
-        self.check(self.library.rlo_problem_run_host(self.problem, data, out))
+        self.check(self.library.rlo_run_host(
+            self.problem, data, None, out, os.cpu_count() or 1))
         return out.raw
 
     def release(self):

@@ -29,7 +29,7 @@ op_batch_to_space.high op_batch_to_space.low op_mirror_pad.high op_mirror_pad.lo
 op_pad.high op_pad.interior op_pad.low op_pad.value op_space_to_batch.high
 op_space_to_batch.low op_strided_slice.strides op_sum.dims op_transpose.permutation
 plan_create.options plan_create_segment_sum.options plan_explain.options
-problem_canonicalize.trace problem_run_host_indexed.indices
+problem_canonicalize.trace problem_run_host_indexed.indices run_host.indices
 program_shape_create.names
 proto_format_layout.options proto_format_program.options proto_format_shape.options
 proto_format_sharding.options proto_parse_sharding.out_origin
@@ -256,6 +256,7 @@ BY_NAME = {
     "num_segments": "2",
     "num_contexts": "1",
     "num_wait": "1",
+    "num_threads": "1",
     "block": "1",
     "channel_dim": "1",
     "bytes": "24",
