@@ -66,7 +66,7 @@ typedef void (*rlo_release_fn)(void *payload);
  * @param release  NULL: the memory outlives the engine. Not called after a
  *                 failure.
  * @return as rlo_tensor_create; RLO_NOT_FOUND if the engine has no host
- *         backend.
+ *         backend, or not the built-in one.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
                                                       const rlo_shape *shape,

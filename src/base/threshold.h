@@ -143,10 +143,11 @@
   X(plan_gpu_packed_bytes, INT64_C(16) << 10, 1024)                            \
   /* Larger fills hang some drivers. */                                        \
   X(runtime_fill_bytes, INT64_C(1) << 30, 1000)                                \
-  /* Memories that are kept for reuse: so many, and this part of the budget    \
-   * (1 / 8). */                                                               \
-  X(runtime_free_memories, 64, 2)                                              \
-  X(runtime_free_share, 8, INT64_C(1) << 20)                                   \
+  /* The moves that a place keeps, and its buffers without a user: so many (at \
+   * most RLO__PLACE_MAX_FREE), and 1 / 8 of the budget. */                    \
+  X(move_kept, 64, 2)                                                          \
+  X(move_free_buffers, 64, 2)                                                  \
+  X(move_free_share, 8, INT64_C(1) << 20)                                      \
   /* What one system call reads or writes at most: Linux moves less than 2     \
    * GiB. Whole blocks of direct I/O. */                                       \
   X(base_call_bytes, INT64_C(1) << 30, 4096)                                   \
@@ -223,8 +224,6 @@
   X(service_least_host_bytes, INT64_C(256) << 20, INT64_C(64) << 10)           \
   X(service_most_host_bytes, INT64_C(16) << 30, INT64_C(256) << 10)            \
   X(service_device_bytes, INT64_C(64) << 20, INT64_C(64) << 10)                \
-  /* Beyond it, prepared problems that were not used for longest go. */        \
-  X(service_kept, 64, 2)                                                       \
   /* The default limit of a message; at least an element. */                   \
   X(exchange_message_bytes, INT64_C(16) << 20, 256)                            \
   /* The messages of a rank that are in memory of all ranks of a machine: who  \

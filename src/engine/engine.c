@@ -81,15 +81,12 @@ static rlo_status register_op(rlo_engine *engine, const rlo__copy_op *op) {
 }
 
 static rlo_status register_built_in(rlo_engine *engine) {
-  RLO_TRY(rlo_backend_register(engine,
-                               RLO__HOST_BACKEND,
-                               rlo__host_backend_create,
-                               NULL,
-                               HOST_PRIORITY));
+  RLO_TRY(rlo_backend_register(
+      engine, RLO__HOST_BACKEND, rlo__backend_create, NULL, HOST_PRIORITY));
   if (engine->context != NULL) {
     RLO_TRY(rlo_backend_register(engine,
                                  RLO__OPENCL_BACKEND,
-                                 rlo__opencl_backend_create,
+                                 rlo__backend_create,
                                  engine->context,
                                  OPENCL_PRIORITY));
   }

@@ -15,6 +15,8 @@ enum {
   /** Some kernels have a problem's numbers compiled in: a process that uses
    * many shapes must not keep them all. */
   MAX_IDLE_PROGRAMS = 128,
+  /** What is remembered of planning: some 2 KiB each. */
+  MAX_PLANNED = 256,
   /** Room for hundreds of PoCL programs of about 100 KiB each. */
   DEFAULT_CACHE_LIMIT_BYTES = 64 * 1024 * 1024
 };
@@ -171,7 +173,7 @@ static rlo_status init_planning(rlo_context *context) {
   context->has_measuring = true;
   RLO_TRY(rlo__mutex_init(&context->planning));
   context->has_planning = true;
-  return rlo__plan_memo_init(&context->memo);
+  return rlo__plan_memo_init(&context->memo, MAX_PLANNED);
 }
 
 static void deinit_planning(rlo_context *context) {

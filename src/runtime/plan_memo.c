@@ -5,11 +5,6 @@
 
 #include "base/alloc.h"
 
-enum {
-  /** Most that is remembered: some 2 KiB each. */
-  MAX_ENTRIES = 256
-};
-
 void rlo__memo_entry_retain(rlo__memo_entry *entry) {
   atomic_fetch_add_explicit(&entry->num_references, 1, memory_order_relaxed);
 }
@@ -38,7 +33,8 @@ static bool is_wanted(const void *entry, const void *key) {
                 wanted->key_count * sizeof wanted->key[0]) == 0;
 }
 
-rlo_status rlo__plan_memo_init(rlo__plan_memo *memo) {
+rlo_status rlo__plan_memo_init(rlo__plan_memo *memo, size_t capacity) {
+  memo->capacity = capacity;
   rlo__table_init(&memo->table, offsetof(rlo__memo_entry, node));
   rlo_status status = rlo__mutex_init(&memo->mutex);
   memo->has_mutex = status == RLO_OK;
@@ -114,7 +110,7 @@ void rlo__plan_memo_add(rlo__plan_memo *memo,
       rlo__table_find(&memo->table, hash, is_wanted, &wanted) == NULL) {
     rlo__memo_entry_retain(entry);
     rlo__table_insert(&memo->table, entry, hash);
-    if (memo->table.count > MAX_ENTRIES) {
+    if (memo->table.count > memo->capacity) {
       gone = rlo__table_remove_oldest(&memo->table);
     }
   }

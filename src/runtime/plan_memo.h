@@ -26,13 +26,16 @@ void rlo__memo_entry_retain(rlo__memo_entry *entry);
 /** Drops a reference; NULL is legal. Threads: safe. */
 void rlo__memo_entry_release(rlo__memo_entry *entry);
 
-/** What a context has planned: the most recently used of it. It is forgotten
- *  when wisdom changes, which might decide otherwise. Threads: safe, but for
+/** What a context has planned, or a place prepared: the most recently used of
+ *  it. What a context has planned is forgotten when its wisdom changes, which
+ *  might decide otherwise. Threads: safe, but for
  *  init and deinit. */
 typedef struct rlo__plan_memo {
   rlo__mutex mutex;
   bool has_mutex;
   rlo__table table;
+  /** The most entries. */
+  size_t capacity;
   /** Rises with each rlo__plan_memo_clear. */
   int64_t generation;
   /** How often something was found. */
@@ -40,7 +43,8 @@ typedef struct rlo__plan_memo {
 } rlo__plan_memo;
 
 /** @param memo  zeroed. @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__plan_memo_init(rlo__plan_memo *memo);
+RLO_NODISCARD rlo_status rlo__plan_memo_init(rlo__plan_memo *memo,
+                                             size_t capacity);
 
 /** Forgets everything. A zeroed memo is legal. */
 void rlo__plan_memo_deinit(rlo__plan_memo *memo);

@@ -29,12 +29,11 @@ static rlo_status set_argument(cl_kernel kernel,
                                const rlo__source_launch *launch,
                                int32_t index) {
   const rlo__source_value *a = &launch->arguments[index];
-  const cl_mem buffer = a->memory != NULL ? a->memory->buffer : NULL;
   bool is_memory =
       a->kind == RLO__PARAMETER_INPUT || a->kind == RLO__PARAMETER_OUTPUT;
-  size_t bytes = is_memory ? sizeof buffer : a->bytes;
-  cl_int code = clSetKernelArg(
-      kernel, (cl_uint)index, bytes, is_memory ? &buffer : a->value);
+  size_t bytes = is_memory ? sizeof a->buffer : a->bytes;
+  const void *value = is_memory ? (const void *)&a->buffer : a->value;
+  cl_int code = clSetKernelArg(kernel, (cl_uint)index, bytes, value);
   if (code == CL_INVALID_ARG_SIZE) {
     /* Of a parameter of which the driver had not said the size. */
     return rlo__status_fail_cl(RLO_INVALID_ARGUMENT,
@@ -54,48 +53,6 @@ static rlo_status set_argument(cl_kernel kernel,
                                                launch->function);
 }
 
-/** Collects the events that commands on the arguments must wait for. */
-static cl_uint collect_waits(const rlo__source_launch *launch,
-                             cl_event *out_events) {
-  cl_uint count = 0;
-  for (int32_t n = 0; n < launch->num_arguments; ++n) {
-    cl_event gate = rlo__device_memory_gate(launch->arguments[n].memory);
-    if (gate != NULL) {
-      out_events[count++] = gate;
-    }
-  }
-  return count;
-}
-
-static rlo_status enqueue(rlo__device_queue *queue,
-                          const rlo__source_launch *launch,
-                          rlo__pooled_kernel *kernel,
-                          cl_event *events,
-                          cl_event *out_event) {
-  RLO_TRY(check_arguments(kernel, launch));
-  for (int32_t n = 0; n < launch->num_arguments; ++n) {
-    RLO_TRY(rlo__device_memory_check(launch->arguments[n].memory));
-  }
-  for (int32_t n = 0; n < launch->num_arguments; ++n) {
-    RLO_TRY(set_argument(kernel->kernel, launch, n));
-  }
-  cl_uint num_waits = collect_waits(launch, events);
-  RLO_TRY(RLO_CL(clEnqueueNDRangeKernel,
-                 rlo__device_queue_cl_queue(queue),
-                 kernel->kernel,
-                 launch->work_dim,
-                 NULL,
-                 launch->global_size,
-                 launch->local_size[0] != 0 ? launch->local_size : NULL,
-                 num_waits,
-                 num_waits > 0 ? events : NULL,
-                 out_event));
-  rlo__command_log_add(*out_event);
-  atomic_fetch_add_explicit(
-      &rlo__device_queue_context(queue)->launches, 1, memory_order_relaxed);
-  return RLO_OK;
-}
-
 /* The caller's options, and that the driver keeps what parameters are called
  * and of which type they are. On the heap; NULL without memory. */
 static char *make_options(const char *options) {
@@ -109,11 +66,12 @@ static char *make_options(const char *options) {
   return text;
 }
 
-rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
+rlo_status rlo__source_launch_enqueue(rlo_context *context,
+                                      cl_command_queue queue,
                                       const rlo__source_launch *launch,
-                                      rlo__device_memory *const *outputs,
-                                      int32_t count) {
-  rlo_context *context = rlo__device_queue_context(queue);
+                                      cl_uint num_wait,
+                                      const cl_event *wait_list,
+                                      cl_event *out_event) {
   RLO_TRY(rlo__context_check_process(context));
   rlo__program_spec spec = {.source = launch->source,
                             .source_bytes = strlen(launch->source)};
@@ -129,12 +87,9 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
   memcpy(spec.kernel_name, launch->function, name_length + 1);
   rlo__program *program = NULL;
   rlo__pooled_kernel *kernel = NULL;
-  cl_event event = NULL;
   rlo_status status = RLO_OUT_OF_MEMORY;
-  cl_event *events =
-      rlo__alloc_array((size_t)launch->num_arguments + 1, sizeof(cl_event));
   spec.options = make_options(launch->options);
-  if (events == NULL || spec.options == NULL) {
+  if (spec.options == NULL) {
     goto fail;
   }
   RLO_TRY_GOTO(rlo__program_cache_get(
@@ -142,20 +97,27 @@ rlo_status rlo__source_launch_enqueue(rlo__device_queue *queue,
   RLO_TRY_GOTO(rlo__kernel_pool_take(&program->kernels, &kernel));
   /* The kernel holds the constants of no prepared launch from here on. */
   kernel->arguments_of = 0;
-  RLO_TRY_GOTO(enqueue(queue, launch, kernel, events, &event));
-  for (int32_t n = 0; n < count; ++n) {
-    if (outputs[n] != NULL) {
-      clRetainEvent(event);
-      rlo__device_memory_set_ready(outputs[n], event);
-    }
+  RLO_TRY_GOTO(check_arguments(kernel, launch));
+  for (int32_t n = 0; n < launch->num_arguments; ++n) {
+    RLO_TRY_GOTO(set_argument(kernel->kernel, launch, n));
   }
-  clReleaseEvent(event);
+  RLO_TRY_GOTO(RLO_CL(clEnqueueNDRangeKernel,
+                      queue,
+                      kernel->kernel,
+                      launch->work_dim,
+                      NULL,
+                      launch->global_size,
+                      launch->local_size[0] != 0 ? launch->local_size : NULL,
+                      num_wait,
+                      num_wait > 0 ? wait_list : NULL,
+                      out_event));
+  rlo__command_log_add(*out_event);
+  atomic_fetch_add_explicit(&context->launches, 1, memory_order_relaxed);
 fail:
   if (kernel != NULL) {
     rlo__kernel_pool_return(&program->kernels, kernel);
   }
   rlo__program_cache_put(context->programs, program);
   rlo__free(spec.options);
-  rlo__free(events);
   return status;
 }

@@ -2,14 +2,14 @@
 #ifndef RLO_RUNTIME_SOURCE_LAUNCH_H
 #define RLO_RUNTIME_SOURCE_LAUNCH_H
 
-#include "runtime/device_memory.h"
+#include "runtime/context.h"
 #include "runtime/kernel_parameters.h"
 
-/** One argument of a source kernel: a memory or the bytes of a value. */
+/** One argument of a source kernel: a buffer or the bytes of a value. */
 typedef struct rlo__source_value {
   rlo__parameter_kind kind;
   /** Of an input or output; NULL for 0 bytes. */
-  const rlo__device_memory *memory;
+  cl_mem buffer;
   const void *value;
   size_t bytes;
 } rlo__source_value;
@@ -31,15 +31,17 @@ typedef struct rlo__source_launch {
 /**
  * Builds the program, once for the context, and enqueues the kernel with all
  * of its arguments set by this launch.
- * @param outputs  `count` memories that the kernel writes; NULL for 0 bytes.
+ * @param out_event  of the kernel, for the caller to release.
  * @return RLO_OK; RLO_BUILD_FAILED; RLO_DEVICE; RLO_OUT_OF_MEMORY;
  *         RLO_INVALID_ARGUMENT for a function name that is too long, or
  *         arguments that are not those that the function takes.
  */
 RLO_NODISCARD rlo_status
-rlo__source_launch_enqueue(rlo__device_queue *queue,
+rlo__source_launch_enqueue(rlo_context *context,
+                           cl_command_queue queue,
                            const rlo__source_launch *launch,
-                           rlo__device_memory *const *outputs,
-                           int32_t count);
+                           cl_uint num_wait,
+                           const cl_event *wait_list,
+                           cl_event *out_event);
 
 #endif

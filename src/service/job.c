@@ -35,11 +35,8 @@ static rlo_status allocate_staging(rlo_job *job) {
 
 static rlo_status begin_pass(rlo_job *job, int32_t pass) {
   rlo__pipeline_release(job->pipeline);
-  bool has_lanes = job->passes[pass].num_lanes > 0;
-  return rlo__pipeline_create(&job->passes[pass],
-                              has_lanes ? job->for_lanes : job->for_host,
-                              job->staging,
-                              &job->pipeline);
+  return rlo__pipeline_create(
+      &job->passes[pass], job->host, job->staging, &job->pipeline);
 }
 
 /* A file is not the same any more if it was written to, unless that was the

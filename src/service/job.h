@@ -39,7 +39,7 @@ struct rlo_job {
   rlo__pass *passes;
   int32_t num_passes;
   /** The service's. */
-  rlo__prepared_set *for_host, *for_lanes;
+  rlo__place *host;
   /** Staging memory. */
   int64_t host_bytes;
 

@@ -2,7 +2,7 @@
 #ifndef RLO_SERVICE_LANE_H
 #define RLO_SERVICE_LANE_H
 
-#include "relayout/opencl.h"
+#include "move/move.h"
 
 /**
  * A context that runs pieces, one after the other on a queue of its own: one
@@ -21,7 +21,7 @@ RLO_NODISCARD rlo_status rlo__lane_create(rlo_context *context,
 void rlo__lane_release(rlo__lane *lane);
 
 /** Borrowed. */
-rlo_context *rlo__lane_context(const rlo__lane *lane);
+rlo__place *rlo__lane_place(const rlo__lane *lane);
 
 /** Whether pieces are copied; the memory that they come from and go to may then
  *  be the same. */
@@ -33,21 +33,23 @@ int64_t rlo__lane_buffer_bytes(const rlo__lane *lane);
 /** Releases the buffers. */
 void rlo__lane_trim(rlo__lane *lane);
 
+/** A piece in host memory. */
+typedef struct rlo__lane_piece {
+  /** NULL for 0 bytes. */
+  void *src, *dst;
+  int64_t src_bytes, dst_bytes;
+  /** NULL, or puts what the destination holds into `dst`: called after `src`
+   * was copied, if the lane copies. */
+  rlo_status (*load_gaps)(void *payload);
+  void *payload;
+} rlo__lane_piece;
+
 /**
- * Runs a plan over host memory and waits for it. If the lane copies, `src` is
- * copied first; `before_run`, unless NULL, is then called to put what the
- * destination holds into `dst`, which is copied too.
- *
- * @param src, dst  src_bytes and dst_bytes long; NULL for 0 bytes.
+ * Runs a move of the lane's place over host memory and waits for it.
  * @return RLO_OK; what rlo_enqueue and rlo_buffer_create return.
  */
 RLO_NODISCARD rlo_status rlo__lane_run(rlo__lane *lane,
-                                       rlo_plan *plan,
-                                       void *src,
-                                       int64_t src_bytes,
-                                       void *dst,
-                                       int64_t dst_bytes,
-                                       rlo_status (*before_run)(void *payload),
-                                       void *payload);
+                                       const rlo__move *move,
+                                       const rlo__lane_piece *piece);
 
 #endif

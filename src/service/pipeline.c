@@ -42,7 +42,7 @@ static void count_stored(rlo__pipeline *pipeline) {
 }
 
 rlo_status rlo__pipeline_create(const rlo__pass *pass,
-                                rlo__prepared_set *prepared,
+                                rlo__place *host,
                                 char *staging,
                                 rlo__pipeline **out_pipeline) {
   *out_pipeline = NULL;
@@ -51,7 +51,7 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
     return RLO_OUT_OF_MEMORY;
   }
   made->pass = pass;
-  made->prepared = prepared;
+  made->host = host;
   rlo_status status = RLO_OUT_OF_MEMORY;
   made->slots =
       rlo__alloc_array((size_t)pass->staging.num_slots, sizeof *made->slots);
@@ -77,12 +77,7 @@ void rlo__pipeline_release(rlo__pipeline *pipeline) {
   }
   rlo_storage_release(pipeline->boxes[0].view);
   rlo_storage_release(pipeline->boxes[1].view);
-  rlo__prepared_give_back(pipeline->prepared, pipeline->whole);
-  for (int32_t n = 0;
-       n < pipeline->pass->staging.num_slots && pipeline->slots != NULL;
-       ++n) {
-    rlo__prepared_give_back(pipeline->prepared, pipeline->slots[n].prepared);
-  }
+  rlo__move_release(pipeline->whole);
   rlo__free(pipeline->is_lost);
   rlo__free(pipeline->slots);
   rlo__free(pipeline);
@@ -314,17 +309,9 @@ static void advance_box(rlo__pipeline *pipeline, rlo__box *box) {
 }
 
 static void end_piece(rlo__pipeline *pipeline, rlo__slot *slot) {
-  rlo__prepared_give_back(pipeline->prepared, slot->prepared);
-  slot->prepared = NULL;
   slot->state = RLO__SLOT_FREE;
   ++slot->box->num_pieces_done;
   ++pipeline->num_pieces_done;
-}
-
-static void return_piece(rlo__pipeline *pipeline, rlo__slot *slot) {
-  rlo__prepared_give_back(pipeline->prepared, slot->prepared);
-  slot->prepared = NULL;
-  slot->state = RLO__SLOT_RETURNED;
 }
 
 /* Whether pieces can go to other lanes. */
@@ -343,7 +330,7 @@ rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
   box->bytes_moved += work->bytes_read + work->bytes_written;
   if (status != RLO_OK) {
     if (work->lane_number >= 0 && lose_lane(pipeline, work->lane_number)) {
-      return_piece(pipeline, slot);
+      slot->state = RLO__SLOT_RETURNED;
       return RLO_OK;
     }
     return status;

@@ -13,13 +13,13 @@
 /**
  * Begins a pass.
  * @param pass      borrowed.
- * @param prepared  borrowed; of the pass' lanes, or of the host.
+ * @param host      borrowed.
  * @param staging  the layout's bytes, borrowed; aligned to
  *                 RLO__STAGING_ALIGNMENT.
  * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__pipeline_create(const rlo__pass *pass,
-                                              rlo__prepared_set *prepared,
+                                              rlo__place *host,
                                               char *staging,
                                               rlo__pipeline **out_pipeline);
 

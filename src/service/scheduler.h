@@ -35,8 +35,8 @@ struct rlo_service {
   int32_t io_threads, max_running_jobs;
   int32_t num_lanes;
   rlo__lane **lanes;
-  /** Problems of pieces that the host runs, and that lanes do. */
-  rlo__prepared_set *for_host, *for_lanes;
+  /** Runs the pieces that no lane does. */
+  rlo__place *host;
   /** Some lane copies pieces to its device. */
   bool copies;
   /** The largest buffer that every lane allows; INT64_MAX without any. */

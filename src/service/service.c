@@ -17,9 +17,6 @@
 
 /* What holds contexts. */
 static void free_lanes(rlo_service *service) {
-  rlo__prepared_set_release(service->for_host);
-  rlo__prepared_set_release(service->for_lanes);
-  service->for_host = service->for_lanes = NULL;
   for (int32_t n = 0; n < service->num_lanes && service->lanes != NULL; ++n) {
     rlo__lane_release(service->lanes[n]);
   }
@@ -29,6 +26,7 @@ static void free_lanes(rlo_service *service) {
 
 static void free_service(rlo_service *service) {
   free_lanes(service);
+  rlo__place_release(service->host);
   if (service->poll_fd >= 0) {
     (void)close(service->poll_fd);
   }
@@ -123,8 +121,7 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
   RLO_TRY_GOTO(rlo__cond_init(&made->ended));
   made->has_ended = true;
   RLO_TRY_GOTO(create_lanes(made, contexts, num_contexts, copies));
-  RLO_TRY_GOTO(rlo__prepared_set_create(0, &made->for_host));
-  RLO_TRY_GOTO(rlo__prepared_set_create(num_contexts, &made->for_lanes));
+  RLO_TRY_GOTO(rlo__place_create(NULL, false, &made->host));
   *out_service = made;
   return RLO_OK;
 fail:

@@ -4,9 +4,10 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/threshold.h"
+#include "move/place.h"
 #include "relayout/storage_opencl.h"
 #include "runtime/cl_error.h"
-#include "runtime/device_memory.h"
+#include "runtime/context.h"
 #include "service/storage_kind.h"
 
 /** Blocking transfers on one queue: the next one waits while one runs. */
@@ -15,7 +16,7 @@ enum { GOOD_DEPTH = 2 };
 typedef struct buffer_storage {
   rlo_storage storage;
   /** Of the storage's own. */
-  rlo__device_queue *queue;
+  rlo__place *place;
   /** Retained; NULL: no bytes. */
   cl_mem buffer;
   /** Of position 0. */
@@ -61,7 +62,7 @@ static rlo_status move_box(const buffer_storage *from,
                            int64_t offset,
                            void *into,
                            const void *packed) {
-  cl_command_queue queue = rlo__device_queue_cl_queue(from->queue);
+  cl_command_queue queue = from->place->queue;
   size_t at = (size_t)(from->offset_bytes + offset);
   if (b->num_dims == 0) {
     return into != NULL ? RLO_CL(clEnqueueReadBuffer,
@@ -128,7 +129,7 @@ static rlo_status move_runs(rlo_storage *storage,
                             char *into,
                             const char *packed) {
   const buffer_storage *from = (const buffer_storage *)storage;
-  RLO_TRY(rlo__context_check_process(rlo__device_queue_context(from->queue)));
+  RLO_TRY(rlo__context_check_process(from->place->context));
   box b = make_box(runs);
   int64_t bytes = (int64_t)(b.region[0] * b.region[1] * b.region[2]);
   /* The dimensions that the box has not. */
@@ -166,11 +167,10 @@ static rlo_status write_runs(rlo_storage *storage,
 static void destroy(rlo_storage *storage) {
   buffer_storage *made = (buffer_storage *)storage;
   if (made->buffer != NULL &&
-      rlo__context_check_process(rlo__device_queue_context(made->queue)) ==
-          RLO_OK) {
+      rlo__context_check_process(made->place->context) == RLO_OK) {
     clReleaseMemObject(made->buffer);
   }
-  rlo__device_queue_release(made->queue);
+  rlo__place_release(made->place);
   rlo__free(made);
 }
 
@@ -270,12 +270,12 @@ rlo_status rlo_storage_from_buffer(rlo_context *context,
   rlo__storage_init(&made->storage, &buffer_kind, &traits);
   made->storage.is_write_only = (flags & CL_MEM_HOST_WRITE_ONLY) != 0;
   made->offset_bytes = offset_bytes;
-  rlo_status status = rlo__device_queue_create(context, false, &made->queue);
+  rlo_status status = rlo__place_create(context, false, &made->place);
   if (status == RLO_OK && buffer != NULL) {
     status = RLO_CL(clRetainMemObject, buffer);
   }
   if (status != RLO_OK) {
-    rlo__device_queue_release(made->queue);
+    rlo__place_release(made->place);
     rlo__free(made);
     return status;
   }

@@ -223,8 +223,7 @@ static rlo_status fill_job(rlo_service *service,
     job->passes[n].storages[RLO__SIDE_DESTINATION] = dst;
   }
   job->service = service;
-  job->for_host = service->for_host;
-  job->for_lanes = service->for_lanes;
+  job->host = service->host;
   job->priority = setting.options.priority;
   job->num_passes = plan->num_passes;
   job->host_bytes = plan->host_bytes;

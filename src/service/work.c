@@ -92,8 +92,9 @@ static rlo_status open_box(rlo__pipeline *pipeline, rlo__box *box) {
   if (pass->num_shares > 0) {
     box->num_pieces = pass->num_shares;
     box->problem = pass->plan.problem;
-    return rlo__prepared_take(
-        pipeline->prepared, &box->problem, &pipeline->whole);
+    RLO_TRY(rlo_problem_canonicalize(&box->problem, 0, NULL, NULL));
+    return rlo__move_get(
+        pipeline->host, &box->problem, false, &pipeline->whole);
   }
   box->num_pieces = rlo__piece_plan_num_pieces(&pass->plan, box->number);
   RLO_TRY(rlo__piece_plan_box(&pass->plan, box->number, &box->problem));
@@ -178,8 +179,8 @@ static rlo_status place_side(rlo__pipeline *pipeline,
 
 static rlo_status prepare_piece(rlo__pipeline *pipeline,
                                 rlo__slot *slot,
-                                rlo_problem *problem,
                                 rlo__work *work) {
+  rlo_problem *problem = &slot->problem;
   RLO_TRY(rlo__piece_plan_cut(&pipeline->pass->plan,
                               slot->box->number,
                               slot->piece,
@@ -190,7 +191,7 @@ static rlo_status prepare_piece(rlo__pipeline *pipeline,
       place_side(pipeline, slot, problem, RLO__SIDE_SOURCE, &work->bytes_read));
   RLO_TRY(place_side(
       pipeline, slot, problem, RLO__SIDE_DESTINATION, &work->bytes_written));
-  return rlo__prepared_take(pipeline->prepared, problem, &slot->prepared);
+  return rlo_problem_canonicalize(problem, 0, NULL, NULL);
 }
 
 /* Whether transfers of a storage count for the job: not those of a view. */
@@ -216,15 +217,10 @@ static rlo_status read_side(const rlo__slot *slot,
 static rlo_status read_piece(rlo__pipeline *pipeline,
                              rlo__slot *slot,
                              rlo__work *work) {
-  rlo_problem *problem = rlo__alloc(sizeof *problem);
-  if (problem == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = prepare_piece(pipeline, slot, problem, work);
-  rlo__free(problem);
+  RLO_TRY(prepare_piece(pipeline, slot, work));
   const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
-  if (status != RLO_OK || src->storage == NULL) {
-    return status;
+  if (src->storage == NULL) {
+    return RLO_OK;
   }
   work->bytes_read = is_counted(pipeline, src->storage) ? src->bytes : 0;
   return read_side(slot, src);
@@ -259,11 +255,11 @@ static rlo_status run_share(const rlo__pipeline *pipeline, rlo__work *work) {
   int64_t i = work->slot->piece;
   work->bytes_read = share_of(pass->plan.bytes_read, i, n);
   work->bytes_written = share_of(pass->plan.bytes_written, i, n);
-  return rlo__prepared_run_on_host(pipeline->whole,
-                                   memory_of(pass, RLO__SIDE_SOURCE),
-                                   memory_of(pass, RLO__SIDE_DESTINATION),
-                                   (int32_t)i,
-                                   (int32_t)n);
+  return rlo__move_run_share(pipeline->whole,
+                             memory_of(pass, RLO__SIDE_SOURCE),
+                             memory_of(pass, RLO__SIDE_DESTINATION),
+                             (int32_t)i,
+                             (int32_t)n);
 }
 
 static rlo_status run_piece(rlo__pipeline *pipeline,
@@ -273,30 +269,34 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
   const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
   const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
   gaps g = {pipeline, slot, work};
+  rlo__move *move;
   if (dst->bytes == 0) {
     return RLO_OK;
   }
-  if (lane == NULL) {
+  RLO_TRY(rlo__move_get(lane != NULL ? rlo__lane_place(lane) : pipeline->host,
+                        &slot->problem,
+                        lane != NULL && rlo__lane_copies(lane),
+                        &move));
+  rlo_status status = RLO_OK;
+  if (lane != NULL) {
+    const rlo__lane_piece piece = {
+        .src = src->memory,
+        .dst = dst->memory,
+        .src_bytes = src->bytes,
+        .dst_bytes = dst->bytes,
+        .load_gaps = slot->has_gaps ? load_gaps : NULL,
+        .payload = &g};
+    status = rlo__lane_run(lane, move, &piece);
+  } else {
     if (slot->has_gaps) {
-      RLO_TRY(load_gaps(&g));
+      status = load_gaps(&g);
     }
-    return rlo__prepared_run_on_host(
-        slot->prepared, src->memory, dst->memory, 0, 1);
+    if (status == RLO_OK) {
+      status = rlo__move_run_share(move, src->memory, dst->memory, 0, 1);
+    }
   }
-  rlo_plan *plan;
-  RLO_TRY(rlo__prepared_get_plan(slot->prepared,
-                                 work->lane_number,
-                                 rlo__lane_context(lane),
-                                 rlo__lane_copies(lane),
-                                 &plan));
-  return rlo__lane_run(lane,
-                       plan,
-                       src->memory,
-                       src->bytes,
-                       dst->memory,
-                       dst->bytes,
-                       slot->has_gaps ? load_gaps : NULL,
-                       &g);
+  rlo__move_release(move);
+  return status;
 }
 
 static rlo_status write_piece(const rlo__pipeline *pipeline,

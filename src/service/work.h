@@ -5,7 +5,6 @@
 #include "relayout/service.h"
 #include "service/lane.h"
 #include "service/pass.h"
-#include "service/prepared.h"
 #include "service/transfers.h"
 
 /**
@@ -93,7 +92,8 @@ typedef struct rlo__slot {
   int64_t piece, number;
   /** Staging memory; NULL: none. */
   char *memory;
-  rlo__prepared *prepared;
+  /** The piece, canonical. */
+  rlo_problem problem;
   /** [RLO__SIDE_SOURCE], [RLO__SIDE_DESTINATION]. */
   rlo__piece_side sides[2];
   /** Bytes of the destination that the piece may leave untouched: what they
@@ -106,9 +106,9 @@ typedef struct rlo__pipeline {
   /** Borrowed. */
   const rlo__pass *pass;
   /** Borrowed. */
-  rlo__prepared_set *prepared;
+  rlo__place *host;
   /** The whole problem, if it runs in shares. */
-  rlo__prepared *whole;
+  rlo__move *whole;
   rlo__box boxes[2];
   int64_t num_boxes_taken, num_boxes_done;
   /** Of two passes, with a journal: so many boxes from the first on are

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/threshold.h"
+#include "move/memory.h"
 #include "plan/segment_order.h"
 #include "plan/sum_parts.h"
 #include "relayout/ops.h"
 #include "runtime/context.h"
-#include "runtime/device_memory.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
 #include "support/plan_case.h"
@@ -408,45 +408,45 @@ RLO_TEST(test_device_thresholds__memory_is_cleared_in_pieces) {
   enum { BYTES = 5000, CLEARED = 4321 };
 
   static uint8_t bytes[BYTES];
-  rlo__device_queue *queue = NULL;
-  rlo__device_memory *memory = NULL;
+  rlo__place *place = NULL;
+  rlo__memory *memory = NULL;
   lower("runtime_fill_bytes");
-  expect_ok(rlo__device_queue_create(device.context, false, &queue));
-  expect_ok(rlo__device_memory_create(queue, BYTES, &memory));
+  expect_ok(rlo__place_create(device.context, false, &place));
+  expect_ok(rlo__memory_create(place, BYTES, &memory));
   memset(bytes, 0xa5, sizeof bytes);
-  expect_ok(rlo__device_memory_write(memory, bytes, BYTES));
-  expect_ok(rlo__device_memory_clear(memory, CLEARED));
-  expect_ok(rlo__device_memory_read(memory, bytes, BYTES));
+  expect_ok(rlo__memory_write(memory, bytes, BYTES));
+  expect_ok(rlo__memory_clear(memory, CLEARED));
+  expect_ok(rlo__memory_read(memory, bytes, BYTES));
   for (int32_t n = 0; n < BYTES; ++n) {
     ck_assert_int_eq(bytes[n], n < CLEARED ? 0 : 0xa5);
   }
-  rlo__device_memory_free(memory);
-  rlo__device_queue_release(queue);
+  rlo__memory_free(memory);
+  rlo__place_release(place);
 }
 
 static const struct {
   const char *threshold;
   int32_t num_kept;
-} kept[] = {{"runtime_free_memories", 2}, {"runtime_free_share", 0}};
+} kept[] = {{"move_free_buffers", 2}, {"move_free_share", 0}};
 
 /* Memories of a size each, so that the free list serves none of them. */
 RLO_TABLE_TEST(test_device_thresholds__few_memories_are_kept, kept) {
-  rlo__device_queue *queue = NULL;
-  rlo__device_memory *memories[4];
+  rlo__place *place = NULL;
+  rlo__memory *memories[4];
   const int64_t bytes =
       device.context->memory_budget_bytes / (INT64_C(1) << 20) + 1;
   lower(kept[_i].threshold);
   const int64_t before = atomic_load(&device.context->buffer_bytes);
-  expect_ok(rlo__device_queue_create(device.context, false, &queue));
+  expect_ok(rlo__place_create(device.context, false, &place));
   for (int64_t n = 0; n < 4; ++n) {
-    expect_ok(rlo__device_memory_create(queue, bytes + n, &memories[n]));
+    expect_ok(rlo__memory_create(place, bytes + n, &memories[n]));
   }
   for (int64_t n = 0; n < 4; ++n) {
-    rlo__device_memory_free(memories[n]);
+    rlo__memory_free(memories[n]);
   }
   const int64_t held = atomic_load(&device.context->buffer_bytes) - before;
   ck_assert_int_eq(held / bytes, kept[_i].num_kept);
-  rlo__device_queue_release(queue);
+  rlo__place_release(place);
   ck_assert_int_eq(atomic_load(&device.context->buffer_bytes), before);
 }
 
@@ -473,8 +473,9 @@ static bool has_row(const void *table,
 RLO_TEST(test_device_thresholds__each_has_a_path) {
   for (size_t n = 0; n < NUM_THRESHOLDS; ++n) {
     const char *name = thresholds[n].name;
-    const bool is_ours =
-        strncmp(name, "plan_", 5) == 0 || strncmp(name, "runtime_", 8) == 0;
+    const bool is_ours = strncmp(name, "plan_", 5) == 0 ||
+                         strncmp(name, "runtime_", 8) == 0 ||
+                         strncmp(name, "move_free", 9) == 0;
     ck_assert_msg(!is_ours || HAS_ROW(paths, name) || HAS_ROW(parts, name) ||
                       HAS_ROW(orders, name) || HAS_ROW(kept, name) ||
                       strcmp(name, "runtime_fill_bytes") == 0,

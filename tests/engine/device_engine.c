@@ -63,6 +63,9 @@ RLO_TEST(test_engine__wrapped_buffers) {
       engine, &shape, buffer, OFFSET, ready, count_release, &released, &x));
   clReleaseMemObject(buffer);
   clReleaseEvent(ready);
+  rlo_memory_info memory = RLO_MEMORY_INFO_INIT;
+  expect_ok(rlo_engine_get_memory(engine, "opencl", &memory));
+  ck_assert_int_eq(memory.external_bytes, sizeof data);
   /* Nothing of this waits yet. */
   expect_ok(rlo_op_transpose(x, NULL, &y));
   cl_mem seen = NULL;

@@ -8,6 +8,7 @@
 #include "engine/call/kernel_call.h"
 #include "engine/memory/backends.h"
 #include "engine/registry/input_names.h"
+#include "move/memory.h"
 #include "relayout/engine_opencl.h"
 #include "runtime/source_launch.h"
 
@@ -26,6 +27,9 @@ typedef struct draft {
   const rlo__kernel_call *call;
   rlo__source_value *values;
   scalar *scalars;
+  /** What the kernel waits for; borrowed. */
+  cl_event *waits;
+  cl_uint num_waits;
   /** Of the inputs, then of the outputs. */
   rlo__allocation **allocations;
 } draft;
@@ -48,7 +52,8 @@ static rlo_status read_kernel(const rlo_kernel_call *call,
                     call->kernel_name);
   }
   const rlo__kernel_call *k = (const rlo__kernel_call *)call;
-  if (!rlo__opencl_backend_is(&k->bound->instance->methods)) {
+  const rlo__place *place = rlo__backend_place(k->bound->instance);
+  if (place == NULL || place->context == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s' is OpenCL C and backend '%s' does not run it",
                     call->kernel_name,
@@ -57,7 +62,7 @@ static rlo_status read_kernel(const rlo_kernel_call *call,
   return RLO_OK;
 }
 
-static rlo__device_memory *memory_of(const draft *d, int32_t index) {
+static rlo__memory *memory_of(const draft *d, int32_t index) {
   return d->allocations[index]->memory;
 }
 
@@ -102,7 +107,7 @@ static rlo_status set_tensor(draft *d,
     value->bytes = sizeof place->as_long;
     return RLO_OK;
   }
-  const rlo__device_memory *memory =
+  const rlo__memory *memory =
       memory_of(d, argument->index + (is_output ? call->num_inputs : 0));
   int64_t offset_bytes = memory != NULL ? memory->offset_bytes : 0;
   if (argument->kind == RLO_SOURCE_INPUT_OFFSET) {
@@ -125,7 +130,12 @@ static rlo_status set_tensor(draft *d,
                     (long long)offset_bytes);
   }
   value->kind = is_output ? RLO__PARAMETER_OUTPUT : RLO__PARAMETER_INPUT;
-  value->memory = memory;
+  if (memory != NULL) {
+    value->buffer = memory->buffer;
+    RLO_TRY(rlo__memory_check(memory));
+    d->waits[d->num_waits] = rlo__memory_gate(memory);
+    d->num_waits += d->waits[d->num_waits] != NULL;
+  }
   return RLO_OK;
 }
 
@@ -240,14 +250,11 @@ static rlo_status collect_allocations(draft *d, rlo_kernel_call *call) {
   return RLO_OK;
 }
 
-static rlo_status launch(draft *d, rlo__device_memory **outputs) {
+static rlo_status launch(draft *d) {
   const rlo_kernel_call *call = &d->call->call;
   rlo_source_range range;
   for (int32_t n = 0; n < d->kernel->num_arguments; ++n) {
     RLO_TRY(set_argument(d, n));
-  }
-  for (int32_t n = 0; n < call->num_outputs; ++n) {
-    outputs[n] = memory_of(d, call->num_inputs + n);
   }
   RLO_TRY(get_range(d, &range));
   const rlo__source_launch what = {
@@ -263,8 +270,20 @@ static rlo_status launch(draft *d, rlo__device_memory **outputs) {
                       range.global_size[2]},
       .local_size = {
           range.local_size[0], range.local_size[1], range.local_size[2]}};
+  const rlo__place *place = d->call->bound->instance->self;
+  cl_event event = NULL;
   rlo_status status = rlo__source_launch_enqueue(
-      d->call->bound->instance->self, &what, outputs, call->num_outputs);
+      place->context, place->queue, &what, d->num_waits, d->waits, &event);
+  for (int32_t n = 0; status == RLO_OK && n < call->num_outputs; ++n) {
+    rlo__memory *output = memory_of(d, call->num_inputs + n);
+    if (output != NULL) {
+      clRetainEvent(event);
+      rlo__memory_set_ready(output, event);
+    }
+  }
+  if (event != NULL) {
+    clReleaseEvent(event);
+  }
   return status == RLO_INVALID_ARGUMENT
              ? rlo__status_prefix(status, "kernel '%s': ", call->kernel_name)
              : status;
@@ -282,10 +301,9 @@ rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
   d.scalars = rlo__alloc_array(num_arguments + 1, sizeof *d.scalars);
   d.allocations =
       rlo__alloc_array((size_t)num_tensors, sizeof(rlo__allocation *));
-  rlo__device_memory **outputs =
-      rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo__device_memory *));
+  d.waits = rlo__alloc_array(num_arguments + 1, sizeof *d.waits);
   if (d.values == NULL || d.scalars == NULL || d.allocations == NULL ||
-      outputs == NULL) {
+      d.waits == NULL) {
     goto fail;
   }
   RLO_TRY_GOTO(collect_allocations(&d, call));
@@ -294,13 +312,13 @@ rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
     is_empty = is_empty && d.call->shapes[n]->elements == 0;
   }
   if (!is_empty) {
-    RLO_TRY_GOTO(launch(&d, outputs));
+    RLO_TRY_GOTO(launch(&d));
   }
 fail:
   for (int32_t n = 0; d.allocations != NULL && n < num_tensors; ++n) {
     rlo__allocation_release(d.allocations[n]);
   }
-  rlo__free(outputs);
+  rlo__free(d.waits);
   rlo__free(d.allocations);
   rlo__free(d.scalars);
   rlo__free(d.values);

@@ -234,7 +234,7 @@ void rlo__allocation_release(rlo__allocation *allocation) {
   }
   rlo__backend_instance *instance = allocation->instance;
   count_memory(allocation, -1);
-  if (allocation->memory != NULL && !allocation->is_external) {
+  if (allocation->memory != NULL) {
     instance->methods.free(instance->self, allocation->memory);
   }
   if (allocation->release != NULL) {

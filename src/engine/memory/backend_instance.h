@@ -66,7 +66,7 @@ typedef struct rlo__allocation {
   /** NULL for 0 bytes. */
   void *memory;
   int64_t bytes;
-  /** The memory is the caller's and is not freed. */
+  /** The bytes are the caller's, and counted apart. */
   bool is_external;
   /** Called when the allocation is destroyed; may be NULL. */
   rlo_release_fn release;
@@ -81,8 +81,8 @@ rlo__allocation_create(rlo__backend_instance *instance,
                        bool is_zero,
                        rlo__allocation **out_allocation);
 
-/** Creates an allocation of existing memory, which it frees in the end unless
- *  `is_external`. Releases nothing on failure. RLO_OUT_OF_MEMORY. */
+/** Creates an allocation of existing memory, which it frees in the end.
+ *  Releases nothing on failure. RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status
 rlo__allocation_adopt(rlo__backend_instance *instance,
                       void *memory,

@@ -88,14 +88,41 @@ fail:
   return status;
 }
 
+rlo_status rlo__tensor_get_place(rlo_engine *engine,
+                                 const char *name,
+                                 rlo__backend_instance **out_instance,
+                                 rlo__place **out_place) {
+  RLO_TRY(rlo__backend_get(engine->registry, name, out_instance));
+  *out_place = rlo__backend_place(*out_instance);
+  if (*out_place == NULL) {
+    rlo__backend_instance_release(*out_instance);
+    *out_instance = NULL;
+    return RLO_FAIL(
+        RLO_NOT_FOUND, "backend '%s' is not the built-in one", name);
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo__tensor_create_external(rlo_engine *engine,
                                        rlo__shared_shape *shape,
-                                       rlo__allocation *allocation,
+                                       rlo__backend_instance *instance,
+                                       rlo__memory *memory,
                                        rlo_release_fn release,
                                        void *payload,
                                        rlo_tensor **out_tensor) {
-  RLO_TRY(rlo__tensor_create_for_caller(
-      engine, shape, allocation, no_pending, out_tensor));
+  rlo__allocation *allocation = NULL;
+  rlo_status status = rlo__allocation_adopt(
+      instance, memory, shape->bytes, true, NULL, NULL, &allocation);
+  if (status != RLO_OK) {
+    rlo__memory_free(memory);
+    return status;
+  }
+  status = rlo__tensor_create_for_caller(
+      engine, shape, allocation, no_pending, out_tensor);
+  if (status != RLO_OK) {
+    rlo__allocation_release(allocation);
+    return status;
+  }
   /* Set last, so that a failure never calls `release`. */
   allocation->release = release;
   allocation->payload = payload;
@@ -111,7 +138,8 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
   RLO_REQUIRE(engine, shape, out_tensor);
   rlo__shared_shape *shared = NULL;
   rlo__backend_instance *host = NULL;
-  rlo__allocation *allocation = NULL;
+  rlo__place *place = NULL;
+  rlo__memory *memory = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
   if (data == NULL && shared->bytes > 0) {
@@ -120,16 +148,15 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
                       (long long)shared->bytes);
     goto fail;
   }
-  RLO_TRY_GOTO(rlo__backend_get(engine->registry, RLO__HOST_BACKEND, &host));
-  /* Never written: tensors are immutable. */
-  void *memory = shared->bytes > 0 ? (void *)(uintptr_t)data : NULL;
-  RLO_TRY_GOTO(rlo__allocation_adopt(
-      host, memory, shared->bytes, true, NULL, NULL, &allocation));
+  RLO_TRY_GOTO(rlo__tensor_get_place(engine, RLO__HOST_BACKEND, &host, &place));
+  if (shared->bytes > 0) {
+    /* Never written: tensors are immutable. */
+    void *bytes = (void *)(uintptr_t)data;
+    RLO_TRY_GOTO(rlo__memory_over_host(place, bytes, shared->bytes, &memory));
+  }
   RLO_TRY_GOTO(rlo__tensor_create_external(
-      engine, shared, allocation, release, payload, out_tensor));
-  allocation = NULL;
+      engine, shared, host, memory, release, payload, out_tensor));
 fail:
-  rlo__allocation_release(allocation);
   rlo__backend_instance_release(host);
   rlo__shared_shape_release(engine->shapes, shared);
   return status;

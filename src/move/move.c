@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "move/move.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "host/mover.h"
+#include "ir/record.h"
+#include "ops/chain.h"
+#include "runtime/plan_handle.h"
+
+/** A problem made ready. */
+typedef struct step {
+  /** Either is NULL. */
+  rlo__host_mover *mover;
+  rlo_plan *plan;
+  /** The operand that it reads, and that of its indices or -1. */
+  int32_t operand, index_operand;
+} step;
+
+struct rlo__move {
+  /** References; and, of a move of rlo__move_get, its key. */
+  rlo__memo_entry entry;
+  /** Of the host: NULL, or what the steps sum. Operand 1 is then the order of
+   *  the rows, which each run makes from the ids. */
+  rlo_segment_sum *sum;
+  int32_t count;
+  step steps[];
+};
+
+/* ---------------------------------------------------------------- preparing */
+
+/** A rlo__memo_entry.destroy. */
+static void destroy(rlo__memo_entry *entry) {
+  rlo__move *move = (rlo__move *)entry;
+  for (int32_t n = 0; n < move->count; ++n) {
+    rlo__host_mover_release(move->steps[n].mover);
+    rlo_plan_release(move->steps[n].plan);
+  }
+  rlo_segment_sum_release(move->sum);
+  rlo__free(move);
+}
+
+void rlo__move_release(rlo__move *move) {
+  if (move != NULL) {
+    rlo__memo_entry_release(&move->entry);
+  }
+}
+
+static rlo_status create(int32_t count, rlo__move **out_move) {
+  rlo__move *made = rlo__alloc(sizeof *made + (size_t)count * sizeof(step));
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  atomic_init(&made->entry.num_references, 1);
+  made->entry.destroy = destroy;
+  *out_move = made;
+  return RLO_OK;
+}
+
+static rlo_status add_step(const rlo__place *place,
+                           const rlo__listed_problem *entry,
+                           const rlo_plan_options *options,
+                           rlo__move *move) {
+  step *s = &move->steps[move->count++];
+  s->operand = entry->operand;
+  s->index_operand = entry->index_operand;
+  return place->context == NULL
+             ? rlo__host_mover_create(entry->problem, &s->mover)
+             : rlo_plan_create(
+                   place->context, entry->problem, options, &s->plan);
+}
+
+static rlo_status prepare(const rlo__place *place,
+                          const rlo__listed_problem *entries,
+                          int32_t count,
+                          const rlo_plan_options *options,
+                          rlo__move **out_move) {
+  rlo__move *made;
+  RLO_TRY(create(count, &made));
+  for (int32_t n = 0; n < count; ++n) {
+    rlo_status status = add_step(place, &entries[n], options, made);
+    if (status != RLO_OK) {
+      rlo__move_release(made);
+      return status;
+    }
+  }
+  *out_move = made;
+  return RLO_OK;
+}
+
+rlo_status rlo__move_create(const rlo__place *place,
+                            const rlo_problem_list *list,
+                            const rlo_plan_options *options,
+                            rlo__move **out_move) {
+  return prepare(place, list->entries, list->count, options, out_move);
+}
+
+static rlo_status plan_segment_sum(rlo_context *context,
+                                   const rlo_segment_sum *sum,
+                                   rlo__move **out_move) {
+  rlo__move *made;
+  RLO_TRY(create(1, &made));
+  made->count = 1;
+  made->steps[0].index_operand = 1;
+  rlo_status status =
+      rlo_plan_create_segment_sum(context, sum, NULL, &made->steps[0].plan);
+  if (status != RLO_OK) {
+    rlo__move_release(made);
+    return status;
+  }
+  *out_move = made;
+  return RLO_OK;
+}
+
+rlo_status rlo__move_create_segment_sum(const rlo__place *place,
+                                        rlo_segment_sum *sum,
+                                        rlo__move **out_move) {
+  if (place->context != NULL) {
+    RLO_TRY(plan_segment_sum(place->context, sum, out_move));
+    rlo_segment_sum_release(sum);
+    return RLO_OK;
+  }
+  RLO_TRY(
+      rlo__move_create(place, rlo_segment_sum_problems(sum), NULL, out_move));
+  (*out_move)->sum = sum;
+  return RLO_OK;
+}
+
+/* -------------------------------------------------------------------- cache */
+
+/* Prepares a problem and keeps the move under its key, unless another thread
+ * has kept an equal one meanwhile. */
+static rlo_status prepare_kept(rlo__place *place,
+                               const rlo_problem *problem,
+                               const int64_t *key,
+                               size_t key_count,
+                               int64_t generation,
+                               rlo__move **out_move) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.is_aligned = key[key_count - 1] != 0;
+  const rlo__listed_problem entry = {(rlo_problem *)(uintptr_t)problem, 0, -1};
+  rlo__move *made;
+  RLO_TRY(prepare(place, &entry, 1, &options, &made));
+  made->entry.key_count = key_count;
+  made->entry.key = rlo__alloc_array(key_count, sizeof *key);
+  if (made->entry.key == NULL) {
+    rlo__move_release(made);
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(made->entry.key, key, key_count * sizeof *key);
+  rlo__plan_memo_add(&place->moves,
+                     rlo__plan_memo_hash(key, key_count),
+                     generation,
+                     &made->entry);
+  *out_move = made;
+  return RLO_OK;
+}
+
+rlo_status rlo__move_get(rlo__place *place,
+                         const rlo_problem *problem,
+                         bool is_aligned,
+                         rlo__move **out_move) {
+  const size_t count = rlo__record_count(problem);
+  int64_t few[128];
+  int64_t *key = RLO__SMALL_ARRAY(few, count + 1);
+  if (key == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__record_write(problem, key);
+  key[count] = is_aligned;
+  int64_t generation;
+  rlo_status status = RLO_OK;
+  *out_move =
+      (rlo__move *)rlo__plan_memo_find(&place->moves,
+                                       rlo__plan_memo_hash(key, count + 1),
+                                       key,
+                                       count + 1,
+                                       &generation);
+  if (*out_move == NULL) {
+    status = prepare_kept(place, problem, key, count + 1, generation, out_move);
+  }
+  rlo__small_array_free(key, few);
+  return status;
+}
+
+/* ------------------------------------------------------------------ running */
+
+static void *host_of(const rlo__memory *memory) {
+  return memory != NULL ? memory->host : NULL;
+}
+
+static rlo_status run_on_host(const step *s,
+                              const rlo__memory *src,
+                              const rlo__memory *indices,
+                              rlo__memory *dst) {
+  return rlo__host_mover_run(s->mover,
+                             host_of(src),
+                             host_of(indices),
+                             dst->host,
+                             dst->place->num_threads);
+}
+
+static rlo_status enqueue(const step *s,
+                          const rlo__memory *src,
+                          const rlo__memory *indices,
+                          rlo__memory *dst) {
+  rlo__memory *scratch = NULL;
+  cl_event event = NULL;
+  RLO_TRY(rlo__memory_check(dst));
+  RLO_TRY(rlo__memory_check(src));
+  RLO_TRY(rlo__memory_check(indices));
+  if (s->plan->info.scratch_bytes > 0) {
+    RLO_TRY(
+        rlo__memory_create(dst->place, s->plan->info.scratch_bytes, &scratch));
+  }
+  cl_event waits[2] = {rlo__memory_gate(src)};
+  cl_uint num_waits = waits[0] != NULL;
+  waits[num_waits] = rlo__memory_gate(indices);
+  num_waits += waits[num_waits] != NULL;
+  rlo_operands o = RLO_OPERANDS_INIT;
+  o.dst = dst->buffer;
+  o.dst_offset_bytes = dst->offset_bytes;
+  if (src != NULL) {
+    o.src = src->buffer;
+    o.src_offset_bytes = src->offset_bytes;
+  }
+  if (indices != NULL) {
+    o.indices = indices->buffer;
+    o.index_offset_bytes = indices->offset_bytes;
+  }
+  if (scratch != NULL) {
+    o.scratch = scratch->buffer;
+  }
+  rlo_status status = rlo_enqueue_operands(s->plan,
+                                           dst->place->queue,
+                                           &o,
+                                           num_waits,
+                                           num_waits > 0 ? waits : NULL,
+                                           &event);
+  /* The next user of the scratch memory comes later on the queue. */
+  rlo__memory_free(scratch);
+  if (event != NULL) {
+    rlo__memory_set_ready(dst, event);
+  }
+  return status;
+}
+
+static rlo_status run_steps(const rlo__move *move,
+                            void *const *operands,
+                            rlo__memory *dst) {
+  for (int32_t n = 0; n < move->count; ++n) {
+    const step *s = &move->steps[n];
+    const rlo__memory *src = operands[s->operand];
+    const rlo__memory *indices =
+        s->index_operand >= 0 ? operands[s->index_operand] : NULL;
+    RLO_TRY(s->mover != NULL ? run_on_host(s, src, indices, dst)
+                             : enqueue(s, src, indices, dst));
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__move_run(const rlo__move *move,
+                         void *const *operands,
+                         rlo__memory *dst) {
+  if (move->sum == NULL) {
+    return run_steps(move, operands, dst);
+  }
+  rlo_segment_sum_sizes sizes;
+  rlo_segment_sum_get_sizes(move->sum, &sizes);
+  rlo__memory order = {.host = rlo__alloc((size_t)sizes.order_bytes)};
+  if (order.host == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_status status =
+      rlo_segment_sum_order_host(move->sum, host_of(operands[1]), order.host);
+  if (status == RLO_OK) {
+    void *const sources[] = {operands[0], &order};
+    status = run_steps(move, sources, dst);
+  }
+  rlo__free(order.host);
+  return status;
+}
+
+rlo_status rlo__move_run_share(const rlo__move *move,
+                               const void *src,
+                               void *dst,
+                               int32_t share,
+                               int32_t num_shares) {
+  return rlo__host_mover_run_share(
+      move->steps[0].mover, src, NULL, dst, share, num_shares);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "move/place.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "base/threshold.h"
+#include "runtime/cl_error.h"
+#include "runtime/context.h"
+
+static rlo_status open_queue(rlo__place *place, bool is_profiling) {
+  const rlo_context *context = place->context;
+  cl_int code = CL_SUCCESS;
+  RLO_TRY(rlo__command_watch_init(&place->watch));
+  place->queue =
+      clCreateCommandQueue(context->cl_context,
+                           context->cl_device,
+                           is_profiling ? CL_QUEUE_PROFILING_ENABLE : 0,
+                           &code);
+  return rlo__cl_error_check("clCreateCommandQueue", code);
+}
+
+rlo_status rlo__place_create(rlo_context *context,
+                             bool is_profiling,
+                             rlo__place **out_place) {
+  if (context != NULL) {
+    RLO_TRY(rlo__context_check_process(context));
+  }
+  rlo__place *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  made->context = rlo_context_retain(context);
+  made->num_threads = rlo__thread_processors();
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__mutex_init(&made->mutex));
+  made->has_mutex = true;
+  RLO_TRY_GOTO(
+      rlo__plan_memo_init(&made->moves, (size_t)rlo__thresholds.move_kept));
+  if (context != NULL) {
+    RLO_TRY_GOTO(open_queue(made, is_profiling));
+  }
+  *out_place = made;
+  return RLO_OK;
+fail:
+  rlo__place_release(made);
+  return status;
+}
+
+/* Returns whether there were any. */
+static bool release_free_buffers(rlo__place *place) {
+  rlo__mutex_lock(&place->mutex);
+  const int32_t count = place->num_free;
+  for (int32_t n = 0; n < count; ++n) {
+    rlo_buffer_release(place->context, place->free_buffers[n].buffer);
+  }
+  place->num_free = 0;
+  place->free_bytes = 0;
+  rlo__mutex_unlock(&place->mutex);
+  return count > 0;
+}
+
+void rlo__place_release(rlo__place *place) {
+  if (place == NULL) {
+    return;
+  }
+  rlo__plan_memo_deinit(&place->moves);
+  if (place->has_mutex) {
+    release_free_buffers(place);
+    rlo__mutex_deinit(&place->mutex);
+  }
+  const bool is_here = place->context == NULL ||
+                       rlo__context_check_process(place->context) == RLO_OK;
+  rlo__command_watch_deinit(&place->watch, is_here);
+  if (place->queue != NULL && is_here) {
+    clReleaseCommandQueue(place->queue);
+  }
+  rlo_context_release(place->context);
+  rlo__free(place);
+}
+
+/* Takes the last buffer of this size that was given back; NULL: there is none.
+ */
+static cl_mem take_free_buffer(rlo__place *place, int64_t bytes) {
+  cl_mem found = NULL;
+  rlo__mutex_lock(&place->mutex);
+  for (int32_t n = place->num_free - 1; n >= 0 && found == NULL; --n) {
+    rlo__free_buffer *b = &place->free_buffers[n];
+    if (b->bytes == bytes) {
+      found = b->buffer;
+      place->free_bytes -= bytes;
+      memmove(b, b + 1, (size_t)(--place->num_free - n) * sizeof *b);
+    }
+  }
+  rlo__mutex_unlock(&place->mutex);
+  return found;
+}
+
+rlo_status rlo__place_take_buffer(rlo__place *place,
+                                  int64_t bytes,
+                                  cl_mem *out_buffer) {
+  *out_buffer = take_free_buffer(place, bytes);
+  if (*out_buffer != NULL) {
+    return RLO_OK;
+  }
+  rlo_status status = rlo_buffer_create(place->context, bytes, out_buffer);
+  if (status == RLO_OUT_OF_MEMORY && release_free_buffers(place)) {
+    /* They took the room. */
+    status = rlo_buffer_create(place->context, bytes, out_buffer);
+  }
+  return status;
+}
+
+void rlo__place_give_buffer(rlo__place *place, cl_mem buffer, int64_t bytes) {
+  rlo__mutex_lock(&place->mutex);
+  const bool is_kept =
+      place->num_free < rlo__thresholds.move_free_buffers &&
+      place->free_bytes + bytes <= place->context->memory_budget_bytes /
+                                       rlo__thresholds.move_free_share &&
+      rlo__context_check_process(place->context) == RLO_OK;
+  if (is_kept) {
+    place->free_buffers[place->num_free++] = (rlo__free_buffer){buffer, bytes};
+    place->free_bytes += bytes;
+  }
+  rlo__mutex_unlock(&place->mutex);
+  if (!is_kept) {
+    rlo_buffer_release(place->context, buffer);
+  }
+}
