@@ -22,6 +22,29 @@ void rlo__member_set_placed(rlo__member *member, const rlo__message *message) {
   }
 }
 
+rlo_status rlo__task_run(const rlo__task *task,
+                         const rlo__memory *src,
+                         const rlo__memory *dst,
+                         cl_event wait,
+                         cl_event *out_event) {
+  rlo__memory from = *src;
+  rlo__memory to = *dst;
+  void *const operands[] = {&from};
+  *out_event = NULL;
+  if (task->move == NULL) {
+    return RLO_OK;
+  }
+  from.is_external = true;
+  from.ready = wait;
+  rlo_status status = rlo__move_run(task->move, operands, &to);
+  if (status != RLO_OK && to.ready != NULL) {
+    (void)clReleaseEvent(to.ready);
+    to.ready = NULL;
+  }
+  *out_event = to.ready;
+  return status;
+}
+
 /* ----------------------------------------------------------------- helpers */
 
 bool rlo__ends_is_complete(rlo_exchange *x, cl_event *event) {
@@ -71,6 +94,15 @@ static cl_mem find_buffer(const rlo_exchange *x,
       ->buffers[direction][slot_of(x, direction, e)];
 }
 
+/* The message of an end, in the place of its member. */
+static rlo__memory memory_of(const rlo_exchange *x,
+                             int32_t direction,
+                             const rlo__end *e) {
+  return (rlo__memory){.place = find_member(x, direction, e)->place,
+                       .host = e->data,
+                       .buffer = find_buffer(x, direction, e)};
+}
+
 /* The sending end of what two members send each other, once it is packed. */
 static rlo__end *find_sender(rlo_exchange *x, const rlo__message *m) {
   for (int32_t slot = 0; slot < x->num_slots; ++slot) {
@@ -112,7 +144,7 @@ static rlo_status map(rlo_exchange *x,
                       int32_t direction,
                       cl_map_flags flags,
                       rlo__end *e) {
-  cl_command_queue queue = find_member(x, direction, e)->member.queue;
+  cl_command_queue queue = find_member(x, direction, e)->place->queue;
   cl_event packed = e->event;
   cl_int code;
   e->event = NULL;
@@ -149,7 +181,7 @@ static rlo_status unmap(rlo_exchange *x,
   void *mapped = e->mapped;
   e->mapped = NULL;
   return RLO_CL(clEnqueueUnmapMemObject,
-                find_member(x, direction, e)->member.queue,
+                find_member(x, direction, e)->place->queue,
                 find_buffer(x, direction, e),
                 mapped,
                 0,
@@ -159,7 +191,7 @@ static rlo_status unmap(rlo_exchange *x,
 
 /* The end's message is through, but for what its queue still does. */
 static void leave(rlo_exchange *x, int32_t direction, rlo__end *e) {
-  cl_command_queue queue = find_member(x, direction, e)->member.queue;
+  cl_command_queue queue = find_member(x, direction, e)->place->queue;
   e->phase = RLO__PHASE_LEAVING;
   x->has_moved = true;
   if (e->mapped == NULL) {
@@ -214,16 +246,12 @@ static void begin_failed_send(rlo_exchange *x, rlo__end *e) {
 
 static rlo_status enqueue_pack(rlo_exchange *x, rlo__end *e) {
   const rlo__member *p = find_member(x, RLO__SENDS, e);
-  rlo_operands operands = RLO_OPERANDS_INIT;
-  operands.src = p->memory.src;
-  operands.src_offset_bytes = p->memory.src_offset_bytes;
-  operands.dst = find_buffer(x, RLO__SENDS, e);
-  RLO_TRY(rlo__task_enqueue(
-      &e->message->pack, p->member.queue, &operands, NULL, &e->event));
+  const rlo__memory message = memory_of(x, RLO__SENDS, e);
+  RLO_TRY(rlo__task_run(&e->message->pack, &p->src, &message, NULL, &e->event));
   x->has_moved = true;
   if (e->message->route == RLO__ROUTE_COPY) {
     e->phase = RLO__PHASE_READY;
-    return RLO_CL(clFlush, p->member.queue);
+    return RLO_CL(clFlush, p->place->queue);
   }
   return map(x, RLO__SENDS, CL_MAP_READ, e);
 }
@@ -240,10 +268,10 @@ static void begin_send(rlo_exchange *x, rlo__end *e) {
     rlo__exchange_fail(x, enqueue_pack(x, e));
     return;
   }
-  const char *src = find_member(x, RLO__SENDS, e)->memory.host_src;
+  const rlo__memory *src = &find_member(x, RLO__SENDS, e)->src;
   if (pack->is_run) {
     /* The source is the message. Nobody writes what `data` of a send is. */
-    e->data = (void *)(uintptr_t)(src + pack->run_src_offset);
+    e->data = (char *)src->host + pack->run_src_offset;
     e->phase = RLO__PHASE_READY;
     x->has_moved = true;
     return;
@@ -255,7 +283,8 @@ static void begin_send(rlo_exchange *x, rlo__end *e) {
   use_memory(x, RLO__SENDS, e);
   e->data = scratch->memory[RLO__SENDS][slot_of(x, RLO__SENDS, e)];
   e->phase = RLO__PHASE_READY;
-  rlo__exchange_fail(x, rlo__task_run(pack, src, e->data, x->num_host_threads));
+  const rlo__memory message = memory_of(x, RLO__SENDS, e);
+  rlo__exchange_fail(x, rlo__task_run(pack, src, &message, NULL, &e->event));
 }
 
 static rlo_status step_send(rlo_exchange *x, rlo__end *e) {
@@ -330,7 +359,7 @@ static void begin_receive(rlo_exchange *x, rlo__end *e) {
     /* Into the destination, once that has its fill. */
     if (p->is_filled) {
       e->is_in_place = true;
-      e->data = (char *)p->memory.host_dst + place->run_dst_offset;
+      e->data = (char *)p->dst.host + place->run_dst_offset;
       e->phase = RLO__PHASE_READY;
     }
     return;
@@ -382,7 +411,7 @@ static rlo_status enqueue_copy(rlo_exchange *x, rlo__end *e) {
     return RLO_FAIL(RLO_INTERNAL, "a message arrived before it was packed");
   }
   return RLO_CL(clEnqueueCopyBuffer,
-                find_member(x, RLO__RECEIVES, e)->member.queue,
+                find_member(x, RLO__RECEIVES, e)->place->queue,
                 find_buffer(x, RLO__SENDS, sender),
                 find_buffer(x, RLO__RECEIVES, e),
                 0,
@@ -395,33 +424,29 @@ static rlo_status enqueue_copy(rlo_exchange *x, rlo__end *e) {
 
 static rlo_status enqueue_place(rlo_exchange *x, rlo__end *e) {
   const rlo__member *p = find_member(x, RLO__RECEIVES, e);
-  rlo_operands operands = RLO_OPERANDS_INIT;
-  operands.src = find_buffer(x, RLO__RECEIVES, e);
-  operands.dst = p->memory.dst;
-  operands.dst_offset_bytes = p->memory.dst_offset_bytes;
+  const rlo__memory message = memory_of(x, RLO__RECEIVES, e);
   RLO_TRY(unmap(x, RLO__RECEIVES, e, NULL));
   if (e->message->route == RLO__ROUTE_COPY) {
     RLO_TRY(enqueue_copy(x, e));
   }
-  RLO_TRY(rlo__task_enqueue(
-      &e->message->place, p->member.queue, &operands, NULL, &e->event));
-  return RLO_CL(clFlush, p->member.queue);
+  RLO_TRY(
+      rlo__task_run(&e->message->place, &message, &p->dst, NULL, &e->event));
+  return RLO_CL(clFlush, p->place->queue);
 }
 
 static void place(rlo_exchange *x, rlo__end *e) {
   rlo__member *p = find_member(x, RLO__RECEIVES, e);
   const rlo__message *m = e->message;
-  if (p->member.context != NULL) {
+  if (p->place->context != NULL) {
     rlo__exchange_fail(x, enqueue_place(x, e));
   } else if (!e->is_in_place) {
     if (x->has_computed) {
       return;
     }
     x->has_computed = true;
+    const rlo__memory message = memory_of(x, RLO__RECEIVES, e);
     rlo__exchange_fail(
-        x,
-        rlo__task_run(
-            &m->place, e->data, p->memory.host_dst, x->num_host_threads));
+        x, rlo__task_run(&m->place, &message, &p->dst, NULL, &e->event));
     if (m->route == RLO__ROUTE_STAGED) {
       leave_sender(x, m);
     }

@@ -36,6 +36,19 @@ void rlo__ends_abandon(rlo_exchange *exchange);
  *  exchange's. True for NULL. */
 bool rlo__ends_is_complete(rlo_exchange *exchange, cl_event *event);
 
+/**
+ * Runs a task on the host, or enqueues it on an in-order queue.
+ * @param src, dst   in one place.
+ * @param wait       what it waits for; NULL: nothing.
+ * @param out_event  that of its last command, for the caller to release; NULL
+ * if there is none, and on failure.
+ */
+RLO_NODISCARD rlo_status rlo__task_run(const rlo__task *task,
+                                       const rlo__memory *src,
+                                       const rlo__memory *dst,
+                                       cl_event wait,
+                                       cl_event *out_event);
+
 /** Whether pieces of an addend may be placed in a member's destination. */
 bool rlo__member_accepts(const rlo__member *member, int64_t addend);
 

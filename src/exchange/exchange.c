@@ -162,19 +162,17 @@ static rlo_status init_member(rlo_exchange *x,
   const rlo_redistribution *plan = x->plan;
   RLO_TRY(rlo__redistribution_check_device(plan, member->device));
   RLO_TRY(check_queue(member));
-  p->member.device = member->device;
-  p->member.context = rlo_context_retain(member->context);
-  if (member->queue != NULL) {
-    (void)clRetainCommandQueue(member->queue);
-    p->member.queue = member->queue;
-  }
+  p->device = member->device;
+  RLO_TRY(rlo__place_create(member->context, member->queue, false, &p->place));
+  p->place->num_threads = x->num_host_threads;
+  p->src.place = p->dst.place = p->place;
   p->scratch = find_scratch(x, member->context);
   RLO_TRY(measure_shard(
-      plan->sharding[0], &plan->source_shape, member->device, &p->src_bytes));
+      plan->sharding[0], &plan->source_shape, member->device, &p->src.bytes));
   return measure_shard(plan->sharding[1],
                        &plan->destination_shape,
                        member->device,
-                       &p->dst_bytes);
+                       &p->dst.bytes);
 }
 
 static rlo_status init_members(rlo_exchange *x, const rlo_exchange_options *o) {
@@ -250,13 +248,51 @@ static bool is_whole(const rlo__member *p, const rlo__message *m) {
          (p->num_incoming == 1 || p->incoming[1]->piece.addend > 0);
 }
 
+/* Finds out whether a problem copies one run of bytes. */
+static rlo_status find_run(const rlo_problem *problem, rlo__task *task) {
+  rlo_problem *p = rlo__alloc(sizeof *p);
+  if (p == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *p = *problem;
+  rlo_status status =
+      rlo_problem_canonicalize(p, RLO_MAX_UNIT_BITS, NULL, NULL);
+  if (status == RLO_OK && p->update == RLO_UPDATE_STORE && p->num_terms == 0 &&
+      p->num_guards == 0 && p->unit_bits % 8 == 0 &&
+      (p->num_axes == 0 ||
+       (p->num_axes == 1 && p->src.axis[0] == 1 && p->dst.axis[0] == 1))) {
+    int64_t unit_bytes = p->unit_bits / 8;
+    task->is_run = true;
+    task->run_src_offset = p->src.base * unit_bytes;
+    task->run_dst_offset = p->dst.base * unit_bytes;
+  }
+  rlo__free(p);
+  return status;
+}
+
+/* Prepares a task and releases the list, whatever happens. */
+static rlo_status make_task(const rlo__place *place,
+                            rlo_problem_list *list,
+                            rlo__task *task) {
+  rlo_status status = RLO_OK;
+  const int32_t count = rlo_problem_list_count(list);
+  if (count == 1 && place->context == NULL) {
+    status = find_run(rlo_problem_list_get(list, 0), task);
+  }
+  if (status == RLO_OK && count > 0) {
+    status = rlo__move_create(place, list, NULL, &task->move);
+  }
+  rlo_problem_list_release(list);
+  return status;
+}
+
 static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
   rlo_problem_list *list;
   if (m->from >= 0 && m->route != RLO__ROUTE_DIRECT) {
-    const rlo_exchange_member *from = &x->members[m->from].member;
+    const rlo__member *from = &x->members[m->from];
     RLO_TRY(
         rlo_redistribution_lower_send(x->plan, from->device, &m->piece, &list));
-    RLO_TRY(rlo__task_init(from->context, list, &m->pack));
+    RLO_TRY(make_task(from->place, list, &m->pack));
   }
   if (m->to < 0) {
     return RLO_OK;
@@ -270,17 +306,17 @@ static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
     RLO_TRY(rlo_redistribution_lower_receive(
         x->plan, m->receiver, &m->piece, fills, &list));
   }
-  return rlo__task_init(to->member.context, list, &m->place);
+  return make_task(to->place, list, &m->place);
 }
 
 static rlo_status make_fill(rlo_exchange *x, rlo__member *p) {
-  if (x->plan->rank == 0 || p->dst_bytes == 0 ||
+  if (x->plan->rank == 0 || p->dst.bytes == 0 ||
       (p->num_incoming > 0 && is_whole(p, p->incoming[0]))) {
     return RLO_OK;
   }
   rlo_problem_list *list;
-  RLO_TRY(rlo_redistribution_lower_fill(x->plan, p->member.device, &list));
-  return rlo__task_init(p->member.context, list, &p->fill);
+  RLO_TRY(rlo_redistribution_lower_fill(x->plan, p->device, &list));
+  return make_task(p->place, list, &p->fill);
 }
 
 static void count_message(rlo_exchange *x, const rlo__message *m) {
@@ -512,14 +548,11 @@ rlo_exchange *rlo_exchange_retain(rlo_exchange *exchange) {
 }
 
 static void release_member(rlo__member *p) {
-  rlo__task_deinit(&p->fill);
+  rlo__move_release(p->fill.move);
   rlo__free(p->incoming);
   rlo__free(p->is_placed);
   rlo__free(p->events);
-  if (p->member.queue != NULL) {
-    (void)clReleaseCommandQueue(p->member.queue);
-  }
-  rlo_context_release(p->member.context);
+  rlo__place_release(p->place);
 }
 
 void rlo_exchange_release(rlo_exchange *exchange) {

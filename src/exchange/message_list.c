@@ -308,8 +308,8 @@ rlo_status rlo__message_list_init(const rlo_redistribution *plan,
 
 void rlo__message_list_deinit(rlo__message_list *list) {
   for (size_t k = 0; k < list->count; ++k) {
-    rlo__task_deinit(&list->items[k].pack);
-    rlo__task_deinit(&list->items[k].place);
+    rlo__move_release(list->items[k].pack.move);
+    rlo__move_release(list->items[k].place.move);
   }
   rlo__free(list->items);
   *list = (rlo__message_list){0};

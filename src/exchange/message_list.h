@@ -2,7 +2,7 @@
 #ifndef RLO_EXCHANGE_MESSAGE_LIST_H
 #define RLO_EXCHANGE_MESSAGE_LIST_H
 
-#include "exchange/task.h"
+#include "move/move.h"
 #include "relayout/exchange.h"
 
 /** How a piece gets from its sender to its receiver. */
@@ -18,6 +18,16 @@ typedef enum rlo__route {
   /** A message to or from another rank. */
   RLO__ROUTE_LINK = 3
 } rlo__route;
+
+/** What a member does with a message. */
+typedef struct rlo__task {
+  /** NULL: nothing. */
+  rlo__move *move;
+  /** Of the host: all it does is to copy one run of bytes, from here to there.
+   */
+  bool is_run;
+  int64_t run_src_offset, run_dst_offset;
+} rlo__task;
 
 /** A piece, or a part of one that is larger than a message may be. */
 typedef struct rlo__message {

@@ -12,14 +12,14 @@
 
 static rlo_status check_host_memory(const rlo__member *p) {
   const char *side =
-      p->memory.host_src == NULL && p->src_bytes > 0 ? "source" : "destination";
-  int64_t bytes = side[0] == 's' ? p->src_bytes : p->dst_bytes;
-  if (side[0] == 's' || (p->memory.host_dst == NULL && bytes > 0)) {
+      p->src.host == NULL && p->src.bytes > 0 ? "source" : "destination";
+  int64_t bytes = side[0] == 's' ? p->src.bytes : p->dst.bytes;
+  if (side[0] == 's' || (p->dst.host == NULL && bytes > 0)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the %s of device %" PRId64 ", of %" PRId64
                     " bytes, is NULL",
                     side,
-                    p->member.device,
+                    p->device,
                     bytes);
   }
   return RLO_OK;
@@ -28,14 +28,22 @@ static rlo_status check_host_memory(const rlo__member *p) {
 static void begin_member(rlo_exchange *x,
                          rlo__member *p,
                          const rlo_exchange_memory *memory) {
-  p->memory = memory != NULL ? *memory : (rlo_exchange_memory){0};
+  const rlo_exchange_memory where =
+      memory != NULL ? *memory : (rlo_exchange_memory){0};
+  /* Never written. */
+  p->src.host = (void *)(uintptr_t)where.host_src;
+  p->src.buffer = where.src;
+  p->src.offset_bytes = where.src_offset_bytes;
+  p->dst.host = where.host_dst;
+  p->dst.buffer = where.dst;
+  p->dst.offset_bytes = where.dst_offset_bytes;
   p->is_filled = false;
   p->first_missing = 0;
   p->next_direct = 0;
   if (p->num_incoming > 0) {
     memset(p->is_placed, 0, (size_t)p->num_incoming * sizeof *p->is_placed);
   }
-  if (p->member.context == NULL) {
+  if (p->place->context == NULL) {
     rlo__exchange_fail(x, check_host_memory(p));
   }
 }
@@ -83,50 +91,46 @@ static rlo_status enqueue_marker(cl_command_queue queue, cl_event *out_event) {
   return RLO_CL(clFlush, queue);
 }
 
-/* Enqueues a task that writes a member's destination; `source` is whose memory
- * it reads. */
-static rlo_status enqueue_direct(rlo__member *p,
-                                 rlo__member *source,
-                                 const rlo__task *task,
-                                 cl_event *out_event) {
-  rlo_operands operands = RLO_OPERANDS_INIT;
-  operands.src = source->memory.src;
-  operands.src_offset_bytes = source->memory.src_offset_bytes;
-  operands.dst = p->memory.dst;
-  operands.dst_offset_bytes = p->memory.dst_offset_bytes;
-  cl_event wait = NULL;
-  if (source->member.queue != p->member.queue) {
+/* What a member's queue has to wait for before it reads `source`; NULL:
+ * nothing. */
+static rlo_status find_wait(const rlo__member *p,
+                            rlo__member *source,
+                            cl_event *out_wait) {
+  *out_wait = NULL;
+  if (source->place->queue != p->place->queue) {
     if (source->ready == NULL) {
-      RLO_TRY(enqueue_marker(source->member.queue, &source->ready));
+      RLO_TRY(enqueue_marker(source->place->queue, &source->ready));
     }
-    wait = source->ready;
+    *out_wait = source->ready;
   }
-  RLO_TRY(rlo__task_enqueue(task, p->member.queue, &operands, wait, out_event));
-  return RLO_CL(clFlush, p->member.queue);
+  return RLO_OK;
 }
 
-/* Runs or enqueues a task; false if it is left for the next step. */
+static rlo_status run_task(const rlo__member *p,
+                           rlo__member *source,
+                           const rlo__task *task,
+                           cl_event *out_event) {
+  cl_event wait;
+  RLO_TRY(find_wait(p, source, &wait));
+  RLO_TRY(rlo__task_run(task, &source->src, &p->dst, wait, out_event));
+  return p->place->queue != NULL ? RLO_CL(clFlush, p->place->queue) : RLO_OK;
+}
+
+/* Runs or enqueues a task that writes a member's destination; `source` is whose
+ * memory it reads. False if it is left for the next step. */
 static bool run_direct(rlo_exchange *x,
-                       rlo__member *p,
+                       const rlo__member *p,
                        rlo__member *source,
                        const rlo__task *task,
                        cl_event *out_event) {
-  if (task->count == 0) {
+  if (task->move == NULL) {
     return true;
   }
-  if (p->member.context != NULL) {
-    rlo__exchange_fail(x, enqueue_direct(p, source, task, out_event));
-  } else {
-    if (x->has_computed) {
-      return false;
-    }
-    x->has_computed = true;
-    rlo__exchange_fail(x,
-                       rlo__task_run(task,
-                                     source->memory.host_src,
-                                     p->memory.host_dst,
-                                     x->num_host_threads));
+  if (p->place->context == NULL && x->has_computed) {
+    return false;
   }
+  x->has_computed = x->has_computed || p->place->context == NULL;
+  rlo__exchange_fail(x, run_task(p, source, task, out_event));
   x->has_moved = true;
   return true;
 }
@@ -182,13 +186,13 @@ static void begin_drain(rlo_exchange *x) {
   for (int64_t k = 0; k < x->num_members; ++k) {
     rlo__member *p = &x->members[k];
     release_event(&p->ready);
-    if (p->member.queue == NULL) {
+    if (p->place->queue == NULL) {
       continue;
     }
-    rlo_status status = enqueue_marker(p->member.queue, &p->ready);
+    rlo_status status = enqueue_marker(p->place->queue, &p->ready);
     if (status != RLO_OK) {
       rlo__exchange_fail(x, status);
-      (void)clFinish(p->member.queue);
+      (void)clFinish(p->place->queue);
     }
   }
 }
@@ -233,8 +237,8 @@ static bool is_moved(const rlo_exchange *x) {
 void rlo__run_abandon(rlo_exchange *x) {
   for (int64_t k = 0; k < x->num_members; ++k) {
     rlo__member *p = &x->members[k];
-    if (p->member.queue != NULL) {
-      (void)clFinish(p->member.queue);
+    if (p->place->queue != NULL) {
+      (void)clFinish(p->place->queue);
     }
     release_event(&p->ready);
     release_event(&p->filled);

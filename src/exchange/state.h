@@ -10,11 +10,13 @@
 
 /** A member with what a run knows of it. */
 typedef struct rlo__member {
-  /** Its context and queue are retained. */
-  rlo_exchange_member member;
+  int64_t device;
+  /** Owned. */
+  rlo__place *place;
   /** Of the exchange's scratches, that of its messages. */
   int32_t scratch;
-  int64_t src_bytes, dst_bytes;
+  /** Its shards, of which a run knows where they are. */
+  rlo__memory src, dst;
   /** Writes the layout's fill before the first piece comes, unless the first
    *  piece is all of the destination and brings it. */
   rlo__task fill;
@@ -23,7 +25,6 @@ typedef struct rlo__member {
   int64_t num_incoming;
 
   /** Of a run. */
-  rlo_exchange_memory memory;
   /** Completes when what was enqueued before the run has; released by it. */
   cl_event ready;
   bool is_filled;

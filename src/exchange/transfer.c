@@ -61,7 +61,7 @@ rlo_status rlo__transfer_open(rlo_exchange *x, rlo__end *e) {
   if (data == e->data) {
     return rlo__transfer_close(x, e);
   }
-  if (x->members[e->message->to].member.context != NULL) {
+  if (x->members[e->message->to].place->context != NULL) {
     /* A device reads what is in its own memory. */
     memcpy(e->data, data, (size_t)e->message->piece.bytes);
     return rlo__transfer_close(x, e);

@@ -160,7 +160,9 @@ void rlo__memory_set_ready(rlo__memory *memory, cl_event event) {
     clReleaseEvent(memory->ready);
   }
   memory->ready = event;
-  memory->written_by = rlo__command_watch_add(&memory->place->watch, event);
+  if (!memory->place->is_external) {
+    memory->written_by = rlo__command_watch_add(&memory->place->watch, event);
+  }
 }
 
 /* --------------------------------------------------------------- transfers */

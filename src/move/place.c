@@ -22,6 +22,7 @@ static rlo_status open_queue(rlo__place *place, bool is_profiling) {
 }
 
 rlo_status rlo__place_create(rlo_context *context,
+                             cl_command_queue queue,
                              bool is_profiling,
                              rlo__place **out_place) {
   if (context != NULL) {
@@ -38,7 +39,11 @@ rlo_status rlo__place_create(rlo_context *context,
   made->has_mutex = true;
   RLO_TRY_GOTO(
       rlo__plan_memo_init(&made->moves, (size_t)rlo__thresholds.move_kept));
-  if (context != NULL) {
+  if (queue != NULL) {
+    RLO_TRY_GOTO(RLO_CL(clRetainCommandQueue, queue));
+    made->queue = queue;
+    made->is_external = true;
+  } else if (context != NULL) {
     RLO_TRY_GOTO(open_queue(made, is_profiling));
   }
   *out_place = made;

@@ -24,6 +24,8 @@ typedef struct rlo__place {
   /** Retained; NULL: the host. */
   rlo_context *context;
   cl_command_queue queue;
+  /** The queue is the caller's, who looks after its commands. */
+  bool is_external;
   /** Threads of the host that run one problem. */
   int32_t num_threads;
   /** The commands of the queue. */
@@ -40,12 +42,14 @@ typedef struct rlo__place {
 
 /**
  * Creates a place: the host with a thread for each processor or, unless it is
- * NULL, a context, which is retained, with a queue of its own.
- * @param is_profiling  whether the device measures each command.
+ * NULL, a context, which is retained.
+ * @param queue         in order, retained; NULL: one of the place's own.
+ * @param is_profiling  whether the device measures each command on that.
  * @return RLO_OK; RLO_UNSUPPORTED in a child of fork; RLO_OUT_OF_MEMORY;
  *         RLO_DEVICE.
  */
 RLO_NODISCARD rlo_status rlo__place_create(rlo_context *context,
+                                           cl_command_queue queue,
                                            bool is_profiling,
                                            rlo__place **out_place);
 

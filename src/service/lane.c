@@ -26,7 +26,7 @@ rlo_status rlo__lane_create(rlo_context *context,
   }
   made->copies = copies || rlo_context_device_info(context)->device_class !=
                                RLO_DEVICE_CLASS_CPU;
-  rlo_status status = rlo__place_create(context, false, &made->place);
+  rlo_status status = rlo__place_create(context, NULL, false, &made->place);
   if (status != RLO_OK) {
     rlo__free(made);
     return status;

@@ -121,7 +121,7 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
   RLO_TRY_GOTO(rlo__cond_init(&made->ended));
   made->has_ended = true;
   RLO_TRY_GOTO(create_lanes(made, contexts, num_contexts, copies));
-  RLO_TRY_GOTO(rlo__place_create(NULL, false, &made->host));
+  RLO_TRY_GOTO(rlo__place_create(NULL, NULL, false, &made->host));
   *out_service = made;
   return RLO_OK;
 fail:

@@ -270,7 +270,7 @@ rlo_status rlo_storage_from_buffer(rlo_context *context,
   rlo__storage_init(&made->storage, &buffer_kind, &traits);
   made->storage.is_write_only = (flags & CL_MEM_HOST_WRITE_ONLY) != 0;
   made->offset_bytes = offset_bytes;
-  rlo_status status = rlo__place_create(context, false, &made->place);
+  rlo_status status = rlo__place_create(context, NULL, false, &made->place);
   if (status == RLO_OK && buffer != NULL) {
     status = RLO_CL(clRetainMemObject, buffer);
   }

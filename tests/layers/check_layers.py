@@ -50,7 +50,7 @@ FLOORS = {
                     "transfers", "lane", "work", "pipeline", "job",
                     "job_plan", "scheduler", "submit",
                     "service"]),
-    "exchange": (7, ["task", "message_list", "agreement", "state", "ends",
+    "exchange": (7, ["message_list", "agreement", "state", "ends",
                      "run", "exchange"]),
     "mpi": (8, []),
 }

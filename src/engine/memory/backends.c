@@ -117,7 +117,8 @@ rlo_status rlo__backend_create(rlo_engine *engine,
                                const rlo_backend_methods **out_methods,
                                void **out_self) {
   rlo__place *place = NULL;
-  RLO_TRY(rlo__place_create(payload, engine->options.is_profiling, &place));
+  RLO_TRY(
+      rlo__place_create(payload, NULL, engine->options.is_profiling, &place));
   *out_methods = payload == NULL ? &host_methods : &device_methods;
   *out_self = place;
   return RLO_OK;
