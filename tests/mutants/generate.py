@@ -42,6 +42,9 @@ FIRST_TESTS = (
     (r"src/runtime/",
      ("^test_(enqueue|operand|context)$",
       "^test_(cl|alloc|measured|operand)_faults$")),
+    (r"src/move/",
+     ("^test_(move|engine_calls|service|exchange)$",
+      "^test_device_(engine|service|exchange)$", "^test_(cl|alloc)_faults$")),
     (r"src/", ("^test_(shape|layout|text|index|strides)",)),
     (r"cl/.*(compute|arith|sum_total)", ("^test_device_compute$",)),
     (r"cl/.*segment", ("^test_device_segment_sum$",)),
@@ -83,6 +86,7 @@ AREAS = (
     # The last, so that the draws of the others stay what they are.
     Area("families", r"src/plan/(family_|gpu_|packed|plane|grid|joined_rows|"
          r"segment_order|sum_parts)\w*\.c", "", ALL_KINDS),
+    Area("places", r"src/move/\w+\.c", "", ALL_KINDS),
 )
 
 Function = namedtuple("Function", "name start end")
@@ -345,7 +349,7 @@ def find_reason(explained, site):
 
 
 def is_on_device(path):
-    return path.startswith(("cl/", "src/runtime/", "src/codegen/"))
+    return path.startswith(("cl/", "src/runtime/", "src/codegen/", "src/move/"))
 
 
 def first_stages(path):
