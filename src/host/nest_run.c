@@ -38,7 +38,7 @@ typedef struct tile {
 } tile;
 
 rlo__host_workspace *rlo__host_workspace_create(void) {
-  return rlo__alloc(sizeof(rlo__host_workspace));
+  return rlo__alloc_unset(sizeof(rlo__host_workspace));
 }
 
 static bool is_line(const uint8_t *p) {
