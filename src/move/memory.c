@@ -219,7 +219,7 @@ rlo_status rlo__memory_write(rlo__memory *memory,
                 NULL);
 }
 
-rlo_status rlo__memory_check(const rlo__memory *memory) {
+rlo_status rlo__memory_check_commands(const rlo__memory *memory) {
   if (memory == NULL) {
     return RLO_OK;
   }
@@ -258,7 +258,7 @@ rlo_status rlo__memory_read(rlo__memory *memory,
   }
   RLO_TRY(rlo__context_check_process(place->context));
   /* PoCL waits forever for an event that has failed already. */
-  RLO_TRY(rlo__memory_check(memory));
+  RLO_TRY(rlo__memory_check_commands(memory));
   cl_event gate = rlo__memory_gate(memory);
   RLO_TRY(RLO_CL(clEnqueueReadBuffer,
                  place->queue,
@@ -270,14 +270,14 @@ rlo_status rlo__memory_read(rlo__memory *memory,
                  gate != NULL ? 1 : 0,
                  gate != NULL ? &gate : NULL,
                  NULL));
-  return rlo__memory_check(memory);
+  return rlo__memory_check_commands(memory);
 }
 
 rlo_status rlo__memory_wait(rlo__memory *memory) {
   rlo__place *place = memory->place;
   RLO_TRY(rlo__context_check_process(place->context));
   RLO_TRY(RLO_CL(clFinish, place->queue));
-  RLO_TRY(rlo__memory_check(memory));
+  RLO_TRY(rlo__memory_check_commands(memory));
   cl_int code = CL_SUCCESS;
   void *host = clEnqueueMapBuffer(place->queue,
                                   memory->buffer,
@@ -304,7 +304,7 @@ rlo_status rlo__memory_publish(rlo__memory *memory, cl_event *out_ready) {
   *out_ready = NULL;
   RLO_TRY(rlo__context_check_process(place->context));
   RLO_TRY(RLO_CL(clFlush, place->queue));
-  RLO_TRY(rlo__memory_check(memory));
+  RLO_TRY(rlo__memory_check_commands(memory));
   if (memory->ready != NULL) {
     RLO_TRY(RLO_CL(clRetainEvent, memory->ready));
     *out_ready = memory->ready;

@@ -76,7 +76,7 @@ void rlo__memory_set_ready(rlo__memory *memory, cl_event event);
 
 /** RLO_OK; RLO_DEVICE if a command that the data depends on is known to have
  *  failed. NULL is legal. Does not wait. */
-RLO_NODISCARD rlo_status rlo__memory_check(const rlo__memory *memory);
+RLO_NODISCARD rlo_status rlo__memory_check_commands(const rlo__memory *memory);
 
 /** Sets the first `bytes` of a memory to 0, in the order of the queue. */
 RLO_NODISCARD rlo_status rlo__memory_clear(rlo__memory *memory, int64_t bytes);

@@ -208,9 +208,9 @@ static rlo_status enqueue(const step *s,
                           rlo__memory *dst) {
   rlo__memory *scratch = NULL;
   cl_event event = NULL;
-  RLO_TRY(rlo__memory_check(dst));
-  RLO_TRY(rlo__memory_check(src));
-  RLO_TRY(rlo__memory_check(indices));
+  RLO_TRY(rlo__memory_check_commands(dst));
+  RLO_TRY(rlo__memory_check_commands(src));
+  RLO_TRY(rlo__memory_check_commands(indices));
   if (s->plan->info.scratch_bytes > 0) {
     RLO_TRY(
         rlo__memory_create(dst->place, s->plan->info.scratch_bytes, &scratch));

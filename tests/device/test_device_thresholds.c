@@ -411,7 +411,7 @@ RLO_TEST(test_device_thresholds__memory_is_cleared_in_pieces) {
   rlo__place *place = NULL;
   rlo__memory *memory = NULL;
   lower("runtime_fill_bytes");
-  expect_ok(rlo__place_create(device.context, false, &place));
+  expect_ok(rlo__place_create(device.context, NULL, false, &place));
   expect_ok(rlo__memory_create(place, BYTES, &memory));
   memset(bytes, 0xa5, sizeof bytes);
   expect_ok(rlo__memory_write(memory, bytes, BYTES));
@@ -437,7 +437,7 @@ RLO_TABLE_TEST(test_device_thresholds__few_memories_are_kept, kept) {
       device.context->memory_budget_bytes / (INT64_C(1) << 20) + 1;
   lower(kept[_i].threshold);
   const int64_t before = atomic_load(&device.context->buffer_bytes);
-  expect_ok(rlo__place_create(device.context, false, &place));
+  expect_ok(rlo__place_create(device.context, NULL, false, &place));
   for (int64_t n = 0; n < 4; ++n) {
     expect_ok(rlo__memory_create(place, bytes + n, &memories[n]));
   }

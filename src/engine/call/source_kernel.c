@@ -132,7 +132,7 @@ static rlo_status set_tensor(draft *d,
   value->kind = is_output ? RLO__PARAMETER_OUTPUT : RLO__PARAMETER_INPUT;
   if (memory != NULL) {
     value->buffer = memory->buffer;
-    RLO_TRY(rlo__memory_check(memory));
+    RLO_TRY(rlo__memory_check_commands(memory));
     d->waits[d->num_waits] = rlo__memory_gate(memory);
     d->num_waits += d->waits[d->num_waits] != NULL;
   }
