@@ -108,12 +108,10 @@ RLO_API const rlo_error *rlo_error_last(void);
  *
  * @param status  what failed; not RLO_OK.
  * @param format  as for printf, of one sentence without newline that names the
- *                value and the limit; cut at 511 bytes. It may quote the
- *                message of the previous record. NULL: no message. Of a text
- *                that %s inserts, control characters and bytes that are not
- *                UTF-8 are shown as \xNN, and only both ends if it has more
- *                than 120 characters, or than its precision in the format says;
- *                the format "%s" takes a whole sentence.
+ *                value and the limit. It may quote the message of the previous
+ *                record. NULL: no message. Control characters and bytes that
+ *                are not UTF-8 become \xNN in the result; of a sentence of
+ *                more than 511 bytes only both ends are kept.
  * @return `status`, always: this cannot fail, and takes no memory.
  * Threads: each thread has its own record.
  */

@@ -37,14 +37,11 @@ static void start_record(const char *format,
                          va_list arguments,
                          rlo_status status) {
   record *r = get_record();
-  /* Formatted into a buffer: the arguments may point to the old message. */
-  char words[MESSAGE_BYTES];
-  words[0] = '\0';
   if (format != NULL) {
-    (void)rlo__sentence_print(
-        words, sizeof words, r->message, format, arguments);
+    (void)rlo__sentence_print(r->message, sizeof r->message, format, arguments);
+  } else {
+    r->message[0] = '\0';
   }
-  memcpy(r->message, words, strlen(words) + 1);
   r->error.status = status;
   r->error.cl_call = "";
   r->error.cl_code = 0;
@@ -93,20 +90,14 @@ void rlo__status_set_build_log(const char *log, size_t log_bytes) {
 
 rlo_status rlo__status_prefix(rlo_status status, const char *format, ...) {
   record *r = get_record();
-  char words[MESSAGE_BYTES];
+  char words[2 * MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);
-  size_t prefix_length =
-      rlo__sentence_print(words, sizeof words, r->message, format, arguments);
+  const size_t length =
+      rlo__sentence_print(words, MESSAGE_BYTES, format, arguments);
   va_end(arguments);
-  size_t room = sizeof words - 1 - prefix_length;
-  size_t length_that_fits = strlen(r->message);
-  if (length_that_fits > room) {
-    length_that_fits = room;
-  }
-  memcpy(words + prefix_length, r->message, length_that_fits);
-  words[prefix_length + length_that_fits] = '\0';
-  memcpy(r->message, words, prefix_length + length_that_fits + 1);
+  memcpy(words + length, r->message, strlen(r->message) + 1);
+  (void)rlo__sentence_escape(r->message, sizeof r->message, words);
   return status;
 }
 
@@ -127,11 +118,11 @@ rlo_status rlo__status_callback_end(rlo_status status,
   words[0] = '\0';
   va_start(arguments, format);
   if (format != NULL) {
-    (void)rlo__sentence_print(words, sizeof words, NULL, format, arguments);
+    (void)rlo__sentence_print(words, sizeof words, format, arguments);
   }
   va_end(arguments);
   return RLO_FAIL(status,
-                  "%.400s failed with %s and no message",
+                  "%s failed with %s and no message",
                   words,
                   rlo_status_name(status));
 }

@@ -231,7 +231,7 @@ static int warm(cache_request *request) {
     code = rlo__fail_last();
   }
   if (code == RLO__EXIT_OK && !info.is_usable) {
-    code = rlo__fail("compiled programs are not stored: %.511s", info.reason);
+    code = rlo__fail("compiled programs are not stored: %s", info.reason);
   }
   if (code == RLO__EXIT_OK) {
     code = rlo__subprocess_run(

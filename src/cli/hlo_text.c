@@ -147,11 +147,10 @@ static int read_line(reader *r, bool *out_has_line) {
 RLO_PRINTF(3, 4)
 
 static void report(reader *r, int64_t line, const char *format, ...) {
-  char sentence[1024];
+  char sentence[RLO__SENTENCE_BYTES];
   va_list arguments;
   va_start(arguments, format);
-  (void)rlo__sentence_print(
-      sentence, sizeof(sentence), rlo_error_last()->message, format, arguments);
+  (void)rlo__sentence_print(sentence, sizeof(sentence), format, arguments);
   va_end(arguments);
   if (++r->bad_lines <= MAX_REPORTS) {
     rlo__message_set_place(r->path, line);
@@ -328,10 +327,8 @@ static int add_instruction(reader *r, char *at) {
   char *opcode = skip_blanks(shape_end);
   char *opcode_end = name_end(opcode);
   if (opcode_end == opcode || *opcode_end != '(') {
-    report(r,
-           r->number,
-           "expected an opcode and '(' after the shape of %.200s",
-           name);
+    report(
+        r, r->number, "expected an opcode and '(' after the shape of %s", name);
     return RLO__EXIT_OK;
   }
   r->open_brackets = r->depth > 0 ? r->depth : 0;

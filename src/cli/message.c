@@ -9,8 +9,6 @@
 
 #include "base/sentence.h"
 
-static void put_list(const char *format, va_list arguments) RLO_PRINTF(1, 0);
-static void put(const char *format, ...) RLO_PRINTF(1, 2);
 static void print_line(const char *format, va_list arguments) RLO_PRINTF(1, 0);
 
 static char *held;
@@ -28,31 +26,32 @@ void rlo__message_hold(char *buffer, size_t capacity) {
   held_capacity = capacity;
 }
 
-static void put_list(const char *format, va_list arguments) {
-  char sentence[RLO__SENTENCE_BYTES];
-  size_t bytes = rlo__sentence_print(
-      sentence, sizeof(sentence), rlo_error_last()->message, format, arguments);
+static void put(const char *text) {
   if (held == NULL) {
-    fwrite(sentence, 1, bytes, stderr);
+    fputs(text, stderr);
     return;
   }
   size_t length = strlen(held);
-  snprintf(held + length, held_capacity - length, "%s", sentence);
+  snprintf(held + length, held_capacity - length, "%s", text);
 }
 
-static void put(const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  put_list(format, arguments);
-  va_end(arguments);
+static void put_escaped(const char *text) {
+  char escaped[RLO__SENTENCE_BYTES];
+  (void)rlo__sentence_escape(escaped, sizeof(escaped), text);
+  put(escaped);
 }
 
 static void print_line(const char *format, va_list arguments) {
+  char sentence[RLO__SENTENCE_BYTES];
   put("relayout: ");
   if (place_path != NULL) {
-    put("%s:%" PRId64 ": ", place_path, place_line);
+    char line[32];
+    snprintf(line, sizeof(line), ":%" PRId64 ": ", place_line);
+    put_escaped(place_path);
+    put(line);
   }
-  put_list(format, arguments);
+  (void)rlo__sentence_print(sentence, sizeof(sentence), format, arguments);
+  put(sentence);
   put("\n");
 }
 
@@ -66,7 +65,7 @@ int rlo__fail(const char *format, ...) {
 
 int rlo__fail_in_text(const char *text) {
   /* Positions count from the beginning. */
-  const int most = RLO__SENTENCE_TEXT_CHARS;
+  const int most = 120;
   return rlo__fail("'%.*s%s': %s",
                    most,
                    text,
@@ -80,7 +79,8 @@ static void put_log(const char *log) {
     const size_t length = strcspn(log, "\n");
     char line[512];
     snprintf(line, sizeof(line), "%.*s", (int)length, log);
-    put("%.511s\n", line);
+    put_escaped(line);
+    put("\n");
     log += length + (log[length] == '\n' ? 1 : 0);
   }
 }
@@ -106,9 +106,9 @@ int rlo__fail_usage(const char *verb, const char *format, ...) {
   va_start(arguments, format);
   print_line(format, arguments);
   va_end(arguments);
-  put("Try 'relayout %s%s--help'.\n",
-      verb == NULL ? "" : verb,
-      verb == NULL ? "" : " ");
+  put("Try 'relayout ");
+  put(verb == NULL ? "" : verb);
+  put(verb == NULL ? "--help'.\n" : " --help'.\n");
   return RLO__EXIT_USAGE;
 }
 

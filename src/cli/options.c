@@ -354,7 +354,7 @@ int rlo__word_parse(const char *verb,
   char choice[128];
   join_words(words, num_words, choice, sizeof(choice));
   return rlo__fail_usage(verb,
-                         "%s%s'%s' is not %.400s",
+                         "%s%s'%s' is not %s",
                          what == NULL ? "" : what,
                          what == NULL ? "" : ": ",
                          text,

@@ -104,7 +104,7 @@ rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
       return RLO_OK;
     }
   }
-  return RLO_FAIL(RLO_NOT_FOUND, "no element type is named '%.40s'", name);
+  return RLO_FAIL(RLO_NOT_FOUND, "no element type is named '%s'", name);
 }
 
 rlo_dtype_class rlo_dtype_class_of(rlo_dtype dtype) {

@@ -122,5 +122,5 @@ rlo_status rlo__agreement_result(const rlo__agreement *agreement) {
     return RLO_OK;
   }
   return rlo_error_set(
-      (rlo_status)v->status, "rank %" PRId32 ": %.511s", v->rank, v->message);
+      (rlo_status)v->status, "rank %" PRId32 ": %s", v->rank, v->message);
 }

@@ -105,7 +105,7 @@ static rlo_status agree(MPI_Comm comm, rlo_status status) {
   }
   TRY_MPI(MPI_Bcast, (&failure, (int)sizeof failure, MPI_BYTE, lowest, comm));
   return rlo_error_set(
-      (rlo_status)failure.status, "rank %d: %.511s", lowest, failure.message);
+      (rlo_status)failure.status, "rank %d: %s", lowest, failure.message);
 }
 
 /* --------------------------------------------------------------- transfers */

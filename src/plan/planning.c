@@ -77,7 +77,7 @@ static rlo_status find_forced(const char *name,
   }
   return RLO_FAIL(
       RLO_NOT_FOUND,
-      "no kernel family of class %s is called \"%s\"; there are %.400s",
+      "no kernel family of class %s is called \"%s\"; there are %s",
       rlo__planning_class_name(device_class),
       name,
       rlo__str_text(&list));
@@ -96,7 +96,7 @@ static rlo_status find_forced_schedule(const char *name,
         &list, "%s\"%s\"", n == 0 ? "" : ", ", rlo__schedules[n].name);
   }
   return RLO_FAIL(RLO_NOT_FOUND,
-                  "no schedule is called \"%s\"; there are %.400s",
+                  "no schedule is called \"%s\"; there are %s",
                   name,
                   rlo__str_text(&list));
 }

@@ -174,7 +174,7 @@ static rlo_status fail_empty(const cl_platform_id *platforms, cl_uint count) {
   }
   return RLO_FAIL(
       RLO_NOT_FOUND,
-      "no OpenCL platform has a device: %.400s %s installed and %s "
+      "no OpenCL platform has a device: %s %s installed and %s "
       "nothing that it can use, or a setting turns it off; PoCL needs "
       "a folder that it can make, which POCL_CACHE_DIR may name",
       names,
@@ -299,8 +299,8 @@ rlo_status rlo_device_find(const char *name, int32_t *out_device_number) {
     *out_device_number = best->device_number;
   } else {
     status = RLO_FAIL(RLO_NOT_FOUND,
-                      "no device, platform or version is named '%.120s': "
-                      "there %s %.400s",
+                      "no device, platform or version is named '%s': "
+                      "there %s %s",
                       name,
                       count == 1 ? "is" : "are",
                       names);

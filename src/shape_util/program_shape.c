@@ -33,7 +33,7 @@ static rlo_status add_parameter(rlo_program_shape *program,
                                 const char *name) {
   if (!is_name(name)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'%.60s' cannot be the name of parameter %" PRId64
+                    "'%s' cannot be the name of parameter %" PRId64
                     ": a letter or '_', then letters, digits, '_', '.', '-'",
                     name,
                     program->num_parameters);

@@ -308,7 +308,7 @@ static rlo_status check_saved_names(const rlo_gradient_config *config,
       return RLO_FAIL(
           RLO_INVALID_ARGUMENT,
           "the gradient of kernel '%s' saves '%s', which is no "
-          "input or result of it; %s%.400s",
+          "input or result of it; %s%s",
           config->kernel_name,
           name,
           known.length == 0 ? "its inputs have no names" : "its inputs are ",
@@ -381,7 +381,7 @@ rlo_status rlo_gradient_saved(const rlo_gradient_call *call,
   rlo__input_text wanted;
   return RLO_FAIL(
       RLO_NOT_FOUND,
-      "the gradient of kernel '%s' has not saved %s; %s%.400s",
+      "the gradient of kernel '%s' has not saved %s; %s%s",
       call->kernel_name,
       rlo__name_text_make(name, n, &wanted),
       known.length == 0 ? "it has saved nothing with a name" : "it has saved ",

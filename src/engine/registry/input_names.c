@@ -169,7 +169,7 @@ rlo_status rlo__input_count_fail(const rlo_kernel_config *config,
   }
   list_text names;
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "kernel '%s' has %d input%s; it takes %s%s%.400s",
+                  "kernel '%s' has %d input%s; it takes %s%s%s",
                   config->kernel_name,
                   num_inputs,
                   num_inputs == 1 ? "" : "s",
@@ -186,7 +186,7 @@ static rlo_status fail_input(const rlo_kernel_config *config,
                              const char *problem) {
   list_text known;
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "kernel '%s': input '%s' %s; it takes %.400s",
+                  "kernel '%s': input '%s' %s; it takes %s",
                   config->kernel_name,
                   name,
                   problem,

@@ -219,7 +219,7 @@ rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
   }
   rlo__rwlock_unlock(&registry->lock);
   return RLO_FAIL(RLO_NOT_FOUND,
-                  "there is no backend '%s'; %s%.400s",
+                  "there is no backend '%s'; %s%s",
                   name,
                   have.length == 0 ? "none is registered" : "there is ",
                   rlo__str_text(&have));
@@ -244,7 +244,7 @@ rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,
   }
   rlo__rwlock_unlock(&registry->lock);
   return RLO_FAIL(RLO_NOT_FOUND,
-                  "kernel '%s' is not registered for backend '%s'; %s%.400s",
+                  "kernel '%s' is not registered for backend '%s'; %s%s",
                   kernel_name,
                   backend_name,
                   have.length == 0 ? "no backend has it" : "it is for ",

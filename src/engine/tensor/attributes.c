@@ -65,7 +65,7 @@ static rlo_status fail_type(const rlo_attribute *attribute, uint32_t wanted) {
   rlo__str names = rlo__str_over(words, sizeof words);
   print_types(wanted, &names);
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "attribute '%s' is %s, not %.400s",
+                  "attribute '%s' is %s, not %s",
                   attribute->name,
                   type_name(attribute->type),
                   rlo__str_text(&names));
@@ -337,7 +337,7 @@ static rlo_status fail_unknown(const char *name,
     rlo__str_printf(&known, "%s'%s'", s == 0 ? "" : ", ", specs[s].name);
   }
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "%s: there is no attribute '%s'; %s%.400s",
+                  "%s: there is no attribute '%s'; %s%s",
                   kernel_name,
                   name,
                   count == 0 ? "it takes none" : "it takes ",
