@@ -1,19 +1,153 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/disk_cache.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/directory.h"
 #include "base/file_replace.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "relayout/opencl.h"
 
 /** A temporary file older than this was left by a process that ended. */
 #define TEMP_LIFE_NANOS (INT64_C(3600) * 1000000000)
+
+enum { HASH_SEED = 2, HEAD_BYTES = sizeof(rlo__cache_entry_head) };
+
+static const rlo__cache_entry_head head_of_format = {
+    .magic = {'r', 'l', 'o', 'c', 'a', 'c', 'h', 'e'}, .version = 2};
+
+/* --------------------------------------------------------------------- keys */
+
+rlo__hash128 rlo__cache_entry_hash(const void *data, size_t bytes) {
+  rlo__hash hash = rlo__hash_init(HASH_SEED);
+  rlo__hash_bytes(&hash, data, bytes);
+  return rlo__hash_finish(&hash);
+}
+
+void rlo__cache_key_print_hash(const void *data,
+                               size_t bytes,
+                               char out_text[RLO__DISK_CACHE_NAME_CHARS + 1]) {
+  const rlo__hash128 hash = rlo__cache_entry_hash(data, bytes);
+  (void)snprintf(out_text,
+                 RLO__DISK_CACHE_NAME_CHARS + 1,
+                 "%016" PRIx64 "%016" PRIx64,
+                 hash.high,
+                 hash.low);
+}
+
+rlo_status rlo__cache_key_init(const char *const *strings,
+                               size_t num_strings,
+                               rlo__cache_key *out_key) {
+  memset(out_key, 0, sizeof *out_key);
+  size_t bytes = 0;
+  for (size_t i = 0; i < num_strings; ++i) {
+    bytes += strlen(strings[i]) + 1;
+  }
+  char *next = rlo__alloc(bytes);
+  if (next == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  out_key->text = next;
+  out_key->bytes = bytes;
+  for (size_t i = 0; i < num_strings; ++i) {
+    size_t string_bytes = strlen(strings[i]) + 1;
+    memcpy(next, strings[i], string_bytes);
+    next += string_bytes;
+  }
+  rlo__cache_key_print_hash(out_key->text, bytes, out_key->name);
+  return RLO_OK;
+}
+
+void rlo__cache_key_deinit(rlo__cache_key *key) {
+  rlo__free(key->text);
+  memset(key, 0, sizeof *key);
+}
+
+/* ------------------------------------------------------------------ entries */
+
+rlo_status rlo__cache_entry_encode(const rlo__cache_key *key,
+                                   const void *payload,
+                                   size_t payload_bytes,
+                                   uint8_t **out_data,
+                                   size_t *out_bytes) {
+  *out_data = NULL;
+  *out_bytes = 0;
+  const size_t around_bytes = HEAD_BYTES + sizeof(rlo__hash128);
+  if (key->bytes > UINT32_MAX ||
+      payload_bytes > SIZE_MAX - around_bytes - key->bytes) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "a key of %zu and a payload of %zu bytes are too much for "
+                    "an entry",
+                    key->bytes,
+                    payload_bytes);
+  }
+  uint8_t *data = rlo__alloc(around_bytes + key->bytes + payload_bytes);
+  if (data == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__cache_entry_head head = head_of_format;
+  head.key_bytes = (uint32_t)key->bytes;
+  head.payload_bytes = payload_bytes;
+  memcpy(data, &head, HEAD_BYTES);
+  memcpy(data + HEAD_BYTES, key->text, key->bytes);
+  if (payload_bytes > 0) {
+    memcpy(data + HEAD_BYTES + key->bytes, payload, payload_bytes);
+  }
+  const size_t hash_at = HEAD_BYTES + key->bytes + payload_bytes;
+  const rlo__hash128 hash = rlo__cache_entry_hash(data, hash_at);
+  memcpy(data + hash_at, &hash, sizeof hash);
+  *out_data = data;
+  *out_bytes = hash_at + sizeof hash;
+  return RLO_OK;
+}
+
+rlo_status rlo__cache_entry_decode(const rlo__cache_key *key,
+                                   const uint8_t *data,
+                                   size_t bytes,
+                                   const uint8_t **out_payload,
+                                   size_t *out_payload_bytes) {
+  *out_payload = NULL;
+  *out_payload_bytes = 0;
+  rlo__hash128 hash;
+  rlo__cache_entry_head head;
+  if (bytes < HEAD_BYTES + sizeof hash) {
+    return RLO_FAIL(RLO_DATA_LOSS, "%zu bytes are too few", bytes);
+  }
+  /* First, so that the code below reads only bytes that were stored. */
+  const size_t hash_at = bytes - sizeof hash;
+  memcpy(&hash, data + hash_at, sizeof hash);
+  if (!rlo__hash128_is_equal(hash, rlo__cache_entry_hash(data, hash_at))) {
+    return RLO_FAIL(RLO_DATA_LOSS, "its %zu bytes have another hash", bytes);
+  }
+  memcpy(&head, data, HEAD_BYTES);
+  if (memcmp(head.magic, head_of_format.magic, sizeof head.magic) != 0 ||
+      head.version != head_of_format.version) {
+    return RLO_FAIL(RLO_DATA_LOSS, "it has another format");
+  }
+  const size_t inner_bytes = hash_at - HEAD_BYTES;
+  if (head.key_bytes > inner_bytes ||
+      head.payload_bytes != inner_bytes - head.key_bytes) {
+    return RLO_FAIL(RLO_DATA_LOSS, "its parts do not make up its size");
+  }
+  if (head.key_bytes != key->bytes ||
+      memcmp(data + HEAD_BYTES, key->text, key->bytes) != 0) {
+    return RLO_FAIL(RLO_DATA_LOSS, "it is of another program or device");
+  }
+  *out_payload = data + HEAD_BYTES + key->bytes;
+  *out_payload_bytes = (size_t)head.payload_bytes;
+  return RLO_OK;
+}
+
+/* ---------------------------------------------------------------- lifecycle */
 
 struct rlo__disk_cache {
   /** NULL: off. */
@@ -29,8 +163,6 @@ struct rlo__disk_cache {
 static void count(atomic_int_fast64_t *counter) {
   atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
-
-/* ---------------------------------------------------------------- lifecycle */
 
 rlo_status rlo__disk_cache_default_path(char **out_path) {
   *out_path = NULL;
@@ -172,8 +304,6 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
   if (status == RLO_OK) {
     status = rlo__cache_entry_decode(
         key, data, bytes, &out_found->payload, &out_found->payload_bytes);
-    /* Not found is another key under this name: to be replaced as well. */
-    status = status == RLO_NOT_FOUND ? RLO_DATA_LOSS : status;
   }
   switch (status) {
     case RLO_OK:
@@ -215,13 +345,14 @@ void rlo__disk_cache_reject(rlo__disk_cache *cache,
 
 /* ------------------------------------------------------------------ writing */
 
-bool rlo__disk_cache_is_entry_name(const char *name) {
+/** Includes those of format 1, which have longer names. */
+static bool is_entry_name(const char *name) {
   size_t length = strlen(name);
-  return length == 2 * (size_t)RLO__SHA256_BYTES &&
+  return length >= RLO__DISK_CACHE_NAME_CHARS &&
          strspn(name, "0123456789abcdef") == length;
 }
 
-bool rlo__disk_cache_is_temp_name(const char *name) {
+static bool is_temp_name(const char *name) {
   return strncmp(name,
                  RLO__FILE_TEMP_PREFIX,
                  sizeof RLO__FILE_TEMP_PREFIX - 1) == 0;
@@ -247,18 +378,17 @@ static rlo_status make_room(rlo__disk_cache *cache,
       (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - TEMP_LIFE_NANOS;
   int64_t total_bytes = 0;
   for (size_t i = 0; i < num_files; ++i) {
-    total_bytes +=
-        rlo__disk_cache_is_entry_name(files[i].name) ? files[i].bytes : 0;
+    total_bytes += is_entry_name(files[i].name) ? files[i].bytes : 0;
   }
   rlo_status status = RLO_OK;
   qsort(files, num_files, sizeof *files, compare_times);
   for (size_t i = 0; i < num_files && status == RLO_OK; ++i) {
     const rlo__directory_file *file = &files[i];
-    if (rlo__disk_cache_is_temp_name(file->name)) {
+    if (is_temp_name(file->name)) {
       if (file->time_nanos < temp_limit_nanos) {
         status = rlo__directory_remove(directory, file->name);
       }
-    } else if (rlo__disk_cache_is_entry_name(file->name) &&
+    } else if (is_entry_name(file->name) &&
                total_bytes > cache->limit_bytes - needed_bytes) {
       total_bytes -= file->bytes;
       status = rlo__directory_remove(directory, file->name);
@@ -316,4 +446,115 @@ void rlo__disk_cache_store(rlo__disk_cache *cache,
              rlo_error_last()->message);
   }
   rlo__directory_close(&directory);
+}
+
+/* ------------------------------------------- what a user sees and deletes */
+
+/** Copies text, truncated to fit. */
+static void copy_cut(char *out_text, size_t capacity, const char *text) {
+  (void)snprintf(out_text, capacity, "%s", text);
+}
+
+/** Opens the directory at `path`, or the default one. @return also
+ * RLO_NOT_FOUND if it does not exist. */
+static rlo_status find_directory(const char *path,
+                                 rlo_cache_info *info,
+                                 rlo__directory *out_directory) {
+  char *default_path = NULL;
+  if (path == NULL) {
+    RLO_TRY(rlo__disk_cache_default_path(&default_path));
+  }
+  const char *used_path = path != NULL ? path : default_path;
+  rlo_status status = RLO_OK;
+  if (used_path == NULL || used_path[0] == '\0') {
+    status = RLO_FAIL(RLO_NOT_FOUND,
+                      "there is no cache directory%s",
+                      path != NULL ? ""
+                                   : ": neither XDG_CACHE_HOME nor HOME is an "
+                                     "absolute path");
+  } else if (used_path[0] != '/') {
+    status =
+        RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is not an absolute path", used_path);
+  } else {
+    status = rlo__directory_open(
+        used_path, geteuid(), RLO__DIRECTORY_OPEN, out_directory);
+  }
+  copy_cut(info->path, sizeof info->path, used_path != NULL ? used_path : "");
+  rlo__free(default_path);
+  return status;
+}
+
+/** Counts the entries, and deletes them if `is_clearing`. */
+static rlo_status visit_entries(const rlo__directory *directory,
+                                bool is_clearing,
+                                rlo_cache_info *info) {
+  rlo__directory_file *files = NULL;
+  size_t num_files = 0;
+  rlo_status status = rlo__directory_list(directory, &files, &num_files);
+  for (size_t i = 0; i < num_files && status == RLO_OK; ++i) {
+    bool is_entry = is_entry_name(files[i].name);
+    if (is_clearing && (is_entry || is_temp_name(files[i].name))) {
+      status = rlo__directory_remove(directory, files[i].name);
+    }
+    if (is_entry && status == RLO_OK) {
+      info->num_entries += 1;
+      info->bytes += files[i].bytes;
+    }
+  }
+  rlo__free(files);
+  return status == RLO_OK
+             ? status
+             : rlo__status_prefix(status, "cache \"%s\": ", info->path);
+}
+
+static rlo_status check_size(const rlo_cache_info *info) {
+  return rlo__options_check_size(
+      "cache info", "RLO_CACHE_INFO_INIT", info, sizeof *info);
+}
+
+static rlo_status write_info(const rlo_cache_info *info,
+                             rlo_cache_info *out_info) {
+  return rlo__report_write(
+      "cache info", "RLO_CACHE_INFO_INIT", info, out_info, sizeof *info);
+}
+
+rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
+  RLO_REQUIRE(out_info);
+  RLO_TRY(check_size(out_info));
+  rlo_cache_info info = RLO_CACHE_INFO_INIT;
+  rlo__directory directory;
+  rlo_status status = find_directory(path, &info, &directory);
+  if (status == RLO_OUT_OF_MEMORY) {
+    return status;
+  }
+  /* A directory that does not exist will be created. */
+  info.is_usable =
+      status == RLO_OK || (status == RLO_NOT_FOUND && info.path[0] != '\0');
+  if (!info.is_usable) {
+    copy_cut(info.reason, sizeof info.reason, rlo_error_last()->message);
+  }
+  if (status == RLO_OK) {
+    status = visit_entries(&directory, false, &info);
+    rlo__directory_close(&directory);
+    RLO_TRY(status);
+  }
+  return write_info(&info, out_info);
+}
+
+rlo_status rlo_cache_clear(const char *path, rlo_cache_info *out_info) {
+  if (out_info != NULL) {
+    RLO_TRY(check_size(out_info));
+  }
+  rlo_cache_info info = RLO_CACHE_INFO_INIT;
+  rlo__directory directory;
+  rlo_status status = find_directory(path, &info, &directory);
+  if (status == RLO_OK) {
+    status = visit_entries(&directory, true, &info);
+    rlo__directory_close(&directory);
+    info.is_usable = true;
+  } else if (status == RLO_NOT_FOUND) {
+    status = RLO_OK;
+  }
+  RLO_TRY(status);
+  return out_info != NULL ? write_info(&info, out_info) : RLO_OK;
 }

@@ -3,10 +3,13 @@
 #define RLO_RUNTIME_DISK_CACHE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "base/hash.h"
 #include "base/log.h"
-#include "runtime/cache_entry.h"
+#include "relayout/status.h"
 
 /**
  * Compiled programs on disk, for later processes: a directory with one file per
@@ -27,8 +30,72 @@ typedef struct rlo__disk_cache_stats {
 
 enum {
   /** Limit of one entry, whatever the limit of the directory is. */
-  RLO__DISK_CACHE_MAX_ENTRY_BYTES = 256 * 1024 * 1024
+  RLO__DISK_CACHE_MAX_ENTRY_BYTES = 256 * 1024 * 1024,
+  /** Digits of a 128-bit hash. */
+  RLO__DISK_CACHE_NAME_CHARS = 32
 };
+
+/* --------------------------------------------------------- keys and entries */
+
+/** The source of a payload and its compiler: strings, each with its NUL, one
+ *  after the other. Keys are equal if all their bytes are. */
+typedef struct rlo__cache_key {
+  char *text;
+  size_t bytes;
+  /** The hash of the text: the file name of the entry. */
+  char name[RLO__DISK_CACHE_NAME_CHARS + 1];
+} rlo__cache_key;
+
+/** Prints a hash of bytes in hexadecimal digits. */
+void rlo__cache_key_print_hash(const void *data,
+                               size_t bytes,
+                               char out_text[RLO__DISK_CACHE_NAME_CHARS + 1]);
+
+/** Initializes a key; the caller calls rlo__cache_key_deinit.
+ *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__cache_key_init(const char *const *strings,
+                                             size_t num_strings,
+                                             rlo__cache_key *out_key);
+
+/** Accepts a zeroed key. */
+void rlo__cache_key_deinit(rlo__cache_key *key);
+
+/** What an entry begins with; its numbers are little-endian, as those of every
+ *  machine that the library runs on. The key, the payload (the binary of a
+ *  program) and the hash of all bytes before follow. */
+typedef struct rlo__cache_entry_head {
+  /** "rlocache" */
+  char magic[8];
+  /** Of this format: 2. */
+  uint32_t version;
+  uint32_t key_bytes;
+  uint64_t payload_bytes;
+} rlo__cache_entry_head;
+
+/** The hash of an entry's first `bytes` bytes, which stands behind them. */
+rlo__hash128 rlo__cache_entry_hash(const void *data, size_t bytes);
+
+/** Encodes an entry. *out_data is released with rlo__free.
+ *  @return RLO_OK; RLO_OUT_OF_RANGE for a key of 4 GiB; RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__cache_entry_encode(const rlo__cache_key *key,
+                                                 const void *payload,
+                                                 size_t payload_bytes,
+                                                 uint8_t **out_data,
+                                                 size_t *out_bytes);
+
+/**
+ * Finds the payload in an entry, exactly as it was stored.
+ * @param out_payload  points into `data`.
+ * @return RLO_OK; RLO_DATA_LOSS if the entry is damaged, or has another key or
+ *         format.
+ */
+RLO_NODISCARD rlo_status rlo__cache_entry_decode(const rlo__cache_key *key,
+                                                 const uint8_t *data,
+                                                 size_t bytes,
+                                                 const uint8_t **out_payload,
+                                                 size_t *out_payload_bytes);
+
+/* ------------------------------------------------------------ the directory */
 
 /**
  * Returns the default directory: $XDG_CACHE_HOME/relayout, else
@@ -64,11 +131,6 @@ bool rlo__disk_cache_is_on(const rlo__disk_cache *cache);
 /** Whether the cache has a usable directory; creates it if necessary. To be
  *  called before producing an entry that is expensive. Threads: safe. */
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache);
-
-/** Whether the name of a file in the directory is that of an entry, or of a
- *  temporary file. */
-bool rlo__disk_cache_is_entry_name(const char *name);
-bool rlo__disk_cache_is_temp_name(const char *name);
 
 /** An entry found. Zeros are a legal value. */
 typedef struct rlo__disk_cache_found {

@@ -92,12 +92,8 @@ void rlo__program_builder_deinit(rlo__program_builder *builder) {
 static rlo_status make_key(const rlo__program_builder *builder,
                            const rlo__program_spec *spec,
                            rlo__cache_key *out_key) {
-  rlo__sha256 hash = rlo__sha256_init();
-  uint8_t digest[RLO__SHA256_BYTES];
-  char source[2 * RLO__SHA256_BYTES + 1];
-  rlo__sha256_update(&hash, spec->source, spec->source_bytes);
-  rlo__sha256_finish(&hash, digest);
-  rlo__sha256_print(digest, source);
+  char source[RLO__DISK_CACHE_NAME_CHARS + 1];
+  rlo__cache_key_print_hash(spec->source, spec->source_bytes, source);
   const char *const strings[] = {
       builder->identity, source, spec->options, spec->kernel_name};
   return rlo__cache_key_init(

@@ -30,7 +30,7 @@ FIRST_TESTS = (
     (r"src/ir/|src/ops/",
      ("^test_(canonical|lower|index|piece$|record|strides|ops|adjoint|indexed)",)),
     (r"src/base/table", ("^test_table$",)),
-    (r"src/runtime/(disk_cache|cache)",
+    (r"src/runtime/disk_cache",
      ("^test_(disk_cache|cache_entry)$", "^test_program_(cache|disk)$")),
     (r"src/runtime/kernel_pool", ("^test_(program_cache|cl_faults)$",)),
     (r"src/runtime/(program|plan_memo|codegen)",
@@ -78,7 +78,7 @@ AREAS = (
     Area("alignment", r"src/(plan|runtime)/\w+\.c", r"(?i)align", ALL_KINDS),
     Area("operands", r"src/(runtime/(operand|enqueue|buffer|buffer_records)|"
          r"ir/validate)\.c", "", ALL_KINDS),
-    Area("caches", r"src/(runtime/(cache|cache_entry|disk_cache|program_cache|"
+    Area("caches", r"src/(runtime/(disk_cache|program_cache|"
          r"kernel_pool|plan_memo)|base/table)\.c", "", ALL_KINDS),
     Area("errors", r"src/(desc|ir|plan|ops|host|codegen|runtime)/\w+\.c", "",
          ("ignore",)),

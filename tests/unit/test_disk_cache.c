@@ -479,12 +479,18 @@ RLO_TEST(test_disk_cache__can_be_looked_into_and_emptied) {
   int fd = open(foreign, O_CREAT | O_WRONLY, 0600);
   ck_assert_int_ge(fd, 0);
   close(fd);
+  /* An entry of format 1, whose name has 64 digits. */
+  char old[256];
+  snprintf(old, sizeof old, "%s/%064d", folder_path, 7);
+  fd = open(old, O_CREAT | O_WRONLY, 0600);
+  ck_assert_int_ge(fd, 0);
+  close(fd);
   ck_assert_int_eq(rlo_cache_inspect(folder_path, &info), RLO_OK);
-  ck_assert_int_eq(info.num_entries, 2);
+  ck_assert_int_eq(info.num_entries, 3);
   ck_assert_int_gt(info.bytes, 30);
   int64_t bytes = info.bytes;
   ck_assert_int_eq(rlo_cache_clear(folder_path, &info), RLO_OK);
-  ck_assert_int_eq(info.num_entries, 2);
+  ck_assert_int_eq(info.num_entries, 3);
   ck_assert_int_eq(info.bytes, bytes);
   ck_assert_int_eq(access(foreign, F_OK), 0);
   ck_assert(!has_word("one"));
