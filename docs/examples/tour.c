@@ -8,10 +8,10 @@
 #include <relayout/engine_opencl.h>
 #include <relayout/engine_ops.h>
 #include <relayout/gradient.h>
-#include <relayout/layout_util.h>
 #include <relayout/profile.h>
 #include <relayout/relayout.h>
 #include <relayout/scope.h>
+#include <relayout/xla/layout_util.h>
 #include <stdio.h>
 
 /* The kernel "Multiply", y = a * b, of row-major arrays of f32. */

@@ -3,7 +3,7 @@
 #ifndef RELAYOUT_DLPACK_H
 #define RELAYOUT_DLPACK_H
 
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 
 /*
  * Arrays that come from and go to other frameworks through DLPack, of which

@@ -3,7 +3,7 @@
 #ifndef RELAYOUT_NPY_H
 #define RELAYOUT_NPY_H
 
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 
 RLO_BEGIN_DECLS
 

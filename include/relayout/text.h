@@ -4,7 +4,7 @@
 #define RELAYOUT_TEXT_H
 
 #include "relayout/shape.h"
-#include "relayout/shape_tree.h"
+#include "relayout/xla/shape_tree.h"
 
 RLO_BEGIN_DECLS
 

@@ -2,7 +2,7 @@
 #ifndef RLO_CLI_ARRAY_SIZES_H
 #define RLO_CLI_ARRAY_SIZES_H
 
-#include "relayout/shape_tree.h"
+#include "relayout/xla/shape_tree.h"
 
 #include "json.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/threshold.h"
 #include "relayout/ops.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 
 #include "array_file.h"
 #include "command.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "relayout/npy.h"
-#include "relayout/shape_util.h"
 #include "relayout/text.h"
+#include "relayout/xla/shape_util.h"
 
 #include "command.h"
 #include "describe.h"

@@ -7,7 +7,7 @@
 
 #include "base/threshold.h"
 #include "relayout/index.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 
 #include "files.h"
 #include "message.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "relayout/shape_tree.h"
+#include "relayout/xla/shape_tree.h"
 
 /** What `relayout describe` prints of all that is no single array. The
  *  functions return RLO__EXIT_OK, or print the reason and return

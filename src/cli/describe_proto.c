@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "relayout/proto.h"
+#include "relayout/xla/proto.h"
 
 #include "files.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/threshold.h"
-#include "relayout/layout_util.h"
 #include "relayout/npy.h"
+#include "relayout/xla/layout_util.h"
 
 #include "display.h"
 #include "file_format.h"

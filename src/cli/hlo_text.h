@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "relayout/shape_tree.h"
+#include "relayout/xla/shape_tree.h"
 
 /**
  * A reader of HLO text, as XLA dumps it: modules, their computations and the

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 
 #include "message.h"
 

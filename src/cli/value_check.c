@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "relayout/index.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 
 bool rlo__values_may_be_cut(const rlo_shape *src, const rlo_shape *dst) {
   int64_t bits = rlo_shape_element_size_bits(src);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "relayout/layout_util.h"
 #include "relayout/shape.h"
+#include "relayout/xla/layout_util.h"
 
 static int32_t clamp_rank(int32_t rank) {
   if (rank < 0) {

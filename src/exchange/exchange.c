@@ -8,8 +8,8 @@
 #include "base/options.h"
 #include "base/threshold.h"
 #include "exchange/run.h"
-#include "relayout/shape_util.h"
 #include "relayout/text.h"
+#include "relayout/xla/shape_util.h"
 #include "runtime/context.h"
 #include "shard/redistribution.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 
 /* '(' INT ')' */
 static rlo_status parse_argument(rlo__text_parser *p,

@@ -3,7 +3,7 @@
 #define RLO_IO_TEXT_LAYOUT_H
 
 #include "io/text_lex.h"
-#include "relayout/shape_tree.h"
+#include "relayout/xla/shape_tree.h"
 
 /**
  * The state of reading one array or one layout. text_layout.c reads the part in

@@ -3,8 +3,8 @@
 #define RLO_IO_TEXT_PARSE_H
 
 #include "io/text_lex.h"
-#include "relayout/shape_tree.h"
-#include "shape_util/shape_tree.h"
+#include "relayout/xla/shape_tree.h"
+#include "xla/shape_tree.h"
 
 /** Reads a shape of any kind into the open tuple of the builder. */
 RLO_NODISCARD rlo_status rlo__text_parse_subshape(rlo__lexer *lexer,

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "relayout/text.h"
-#include "shape_util/shape_tree.h"
+#include "xla/shape_tree.h"
 
 /* Limits a count of an invalid descriptor to the room of its array. */
 static int32_t clamp(int32_t count, int32_t max) {

@@ -5,8 +5,8 @@
 #include "ir/lower.h"
 #include "ir/problem.h"
 #include "ops/combine.h"
-#include "relayout/layout_util.h"
 #include "relayout/ops.h"
+#include "relayout/xla/layout_util.h"
 
 /* `out_from` is the dimension of src that each of dst is. */
 static rlo_status check_pair(const rlo_shape *src,

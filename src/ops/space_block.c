@@ -3,8 +3,8 @@
 #include "base/status.h"
 #include "desc/dimension.h"
 #include "ops/chain.h"
-#include "relayout/layout_util.h"
 #include "relayout/ops.h"
+#include "relayout/xla/layout_util.h"
 
 /* Reshape, transpose, reshape: blocks move between dimensions. On failure the
  * chain is unchanged. */

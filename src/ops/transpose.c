@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
 #include "ops/chain.h"
-#include "relayout/layout_util.h"
 #include "relayout/ops.h"
+#include "relayout/xla/layout_util.h"
 
 rlo_status rlo_chain_transpose(rlo_chain *chain, const int32_t *permutation) {
   RLO_REQUIRE(chain);

@@ -7,8 +7,8 @@
 #include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "relayout/layout_util.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_util.h"
 #include "shard/box.h"
 
 /* ---------------------------------------------------------------- creation */

@@ -4,8 +4,8 @@
 
     check_api.py ROOT
 
-docs/api.md names every public header, as `relayout/NAME.h`, and with
-"(experimental)" in its row or section if the header says so. Every function that
+docs/api.md names every public header, as `relayout/NAME.h`, but for old names of
+headers, and with "(experimental)" in its row or section if the header says so. Every function that
 makes something (rlo_..._create, _begin, _register and the like) is named in a
 document. What documents name as `rlo_...` is in a header or a kernel.
 """
@@ -32,8 +32,11 @@ def functions(header):
 
 
 def hidden(root):
-    headers = {os.path.basename(path): read(path) for path in
-               glob.glob(os.path.join(root, "include", "relayout", "*.h"))}
+    include = os.path.join(root, "include", "relayout")
+    headers = {os.path.relpath(path, include): read(path) for path in
+               glob.glob(os.path.join(include, "**", "*.h"), recursive=True)}
+    headers = {name: text for name, text in headers.items()
+               if "/* The old name of relayout/" not in text}
     pages = {os.path.relpath(path, root): read(path) for path in
              [os.path.join(root, "README.md")]
              + glob.glob(os.path.join(root, "docs", "*.md"))}
@@ -44,7 +47,7 @@ def hidden(root):
             note = ""
         elif line.startswith("All experimental"):
             note = "experimental"
-        match = re.match(r"\| `relayout/(\w+\.h)`", line)
+        match = re.match(r"\| `relayout/([\w/]+\.h)`", line)
         if match:
             rows[match.group(1)] = note or line
     for name in sorted(set(headers) - set(rows)):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/proto.h"
+#include "relayout/xla/proto.h"
 
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relayout/index.h"
-#include "relayout/shape_util.h"
 #include "relayout/text.h"
+#include "relayout/xla/shape_util.h"
 
 #include "fuzz.h"
 

@@ -33,8 +33,11 @@ check_header() {
   fi
 }
 
-for path in "$include"/relayout/*.h; do
-  header=relayout/$(basename "$path")
+for path in "$include"/relayout/*.h "$include"/relayout/*/*.h; do
+  if [ ! -e "$path" ]; then
+    continue
+  fi
+  header=${path#"$include"/}
   if [ "$header" = relayout/mpi.h ] && [ -n "$cc" ] &&
     ! echo '#include <mpi.h>' | "$cc" -x c -fsyntax-only "$@" - 2>/dev/null; then
     continue

@@ -6,10 +6,11 @@
 
 Every function that a header of the folder INCLUDE declares with RLO_API is
 exported by one of the libraries, and they export nothing else. A header whose
-library is not among them (relayout/proto.h, relayout/mpi.h) is left out. Each
+library is not among them (relayout/xla/proto.h, relayout/mpi.h) is left out. Each
 library's SONAME ends in .so.SONAME_VERSION. Prints one line per offence.
 """
 
+import glob
 import os
 import re
 import subprocess
@@ -18,18 +19,18 @@ import sys
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 # The name is the first one of ours that a parenthesis follows.
 DECLARATION = re.compile(r"\bRLO_API\b[^;{]*?\b(rlo_\w+)\s*\(", re.S)
-LIBRARIES = {"proto.h": "librelayout-proto", "mpi.h": "librelayout-mpi"}
+LIBRARIES = {"xla/proto.h": "librelayout-proto", "mpi.h": "librelayout-mpi"}
 
 
 def declared(include, libraries):
     names = set()
     folder = os.path.join(include, "relayout")
-    for header in sorted(os.listdir(folder)):
-        library = LIBRARIES.get(header, "librelayout")
-        if not any(os.path.basename(path).startswith(library + ".")
-                   for path in libraries):
+    for path in sorted(glob.glob(os.path.join(folder, "**", "*.h"), recursive=True)):
+        library = LIBRARIES.get(os.path.relpath(path, folder), "librelayout")
+        if not any(os.path.basename(built).startswith(library + ".")
+                   for built in libraries):
             continue
-        with open(os.path.join(folder, header), encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             text = COMMENT.sub(" ", file.read())
         text = re.sub(r"^\s*#.*(?:\\\n.*)*$", "", text, flags=re.M)
         text = re.sub(r"\bRLO_PRINTF\([^)]*\)", "", text)

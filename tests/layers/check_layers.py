@@ -31,8 +31,8 @@ FLOORS = {
     "desc": (1, ["dtype", "permutation", "layout", "address",
                  "shape", "strides", "index"]),
     "ir": (2, ["problem", "lower", "canonical", "reference", "adjoint"]),
-    "shape_util": (3, ["equality", "shape_strides", "shape_query", "cost",
-                       "bitcast", "decompose", "shape_pack", "shape_tree"]),
+    "xla": (3, ["equality", "shape_strides", "shape_query", "cost",
+                "bitcast", "decompose", "shape_pack", "shape_tree"]),
     "plan": (3, []),
     "shard": (3, []),
     "host": (3, []),
@@ -56,7 +56,7 @@ FLOORS = {
 }
 DEVICE_LEVEL = FLOORS["runtime"][0]
 # Formats of io/ do not include each other.
-INDEPENDENT = {"io": {"text", "proto", "dlpack", "npy", "pjrt"}}
+INDEPENDENT = {"io": {"text", "dlpack", "npy"}}
 # Floors that a floor above them must not include.
 UNKNOWN = {"io": {"ir", "plan"}}
 # Places that are built like a user's program.

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "relayout/layout_util.h"
-#include "relayout/shape_util.h"
 #include "relayout/text.h"
+#include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_util.h"
 #include "support/random_shape.h"
 #include "support/random_sharding.h"
 

@@ -76,7 +76,8 @@ class Function:
 
 def read_functions(folder, left_out):
     functions = []
-    for path in sorted(glob.glob(os.path.join(folder, "relayout", "*.h"))):
+    for path in sorted(glob.glob(os.path.join(folder, "relayout", "**", "*.h"),
+                                 recursive=True)):
         if os.path.basename(path) in left_out:
             continue
         with open(path, encoding="utf-8") as file:

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "relayout/backend.h"
-#include "relayout/bitcast.h"
 #include "relayout/dlpack.h"
 #include "relayout/engine.h"
 #include "relayout/engine_opencl.h"
@@ -15,15 +14,16 @@
 #include "relayout/index.h"
 #include "relayout/kernel.h"
 #include "relayout/npy.h"
-#include "relayout/pjrt.h"
 #include "relayout/profile.h"
-#include "relayout/proto.h"
 #include "relayout/redistribution.h"
 #include "relayout/relayout.h"
 #include "relayout/scope.h"
 #include "relayout/service.h"
-#include "relayout/shape_util.h"
 #include "relayout/storage_opencl.h"
+#include "relayout/xla/bitcast.h"
+#include "relayout/xla/pjrt.h"
+#include "relayout/xla/proto.h"
+#include "relayout/xla/shape_util.h"
 #include "support/dlpack_tensor.h"
 
 enum { ROOMS = 9, ROOM_BYTES = 32768, FILE_BYTES = 128 };

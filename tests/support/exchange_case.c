@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/layout_util.h"
 #include "relayout/ops.h"
-#include "relayout/shape_util.h"
 #include "relayout/text.h"
+#include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_util.h"
 #include "shard/redistribution.h"
 #include "support/expect.h"
 #include "support/random_shape.h"

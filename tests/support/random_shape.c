@@ -4,7 +4,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 
 void test_random_permutation(test_random *random,
                              int32_t size,

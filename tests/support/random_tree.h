@@ -2,7 +2,7 @@
 #ifndef RLO_TESTS_SUPPORT_RANDOM_TREE_H
 #define RLO_TESTS_SUPPORT_RANDOM_TREE_H
 
-#include "relayout/shape_tree.h"
+#include "relayout/xla/shape_tree.h"
 #include "support/random.h"
 
 /** A random tree with leaves of every kind and at most `most` tuples and

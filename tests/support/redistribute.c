@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "relayout/ops.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 #include "support/expect.h"
 #include "support/suite.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "relayout/proto.h"
+#include "relayout/xla/proto.h"
 #include "support/exact_copy.h"
 
 /* Bytes of messages as protobuf writes them, for suites that hold the reader

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "relayout/bitcast.h"
-#include "relayout/layout_util.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/bitcast.h"
+#include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_util.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 

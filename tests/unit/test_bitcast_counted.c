@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "relayout/bitcast.h"
 #include "relayout/index.h"
-#include "relayout/layout_util.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/bitcast.h"
+#include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_util.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 #include "support/suite.h"

@@ -3,7 +3,7 @@
 /* Which transposes and reshapes a bitcast is made of, and the layout that makes
  * a reshape one. */
 
-#include "relayout/bitcast.h"
+#include "relayout/xla/bitcast.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 

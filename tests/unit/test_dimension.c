@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "relayout/bitcast.h"
-#include "relayout/layout_util.h"
 #include "relayout/ops.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/bitcast.h"
+#include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_util.h"
 #include "support/expect.h"
 #include "support/shape_of.h"
 #include "support/suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 #include "support/suite.h"
 
 static const int64_t dims[] = {4, 6};

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "relayout/exchange.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 #include "support/exchange_case.h"
 #include "support/expect.h"
 #include "support/fake_link.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 #include "support/suite.h"
 
 static rlo_layout with_order(const int32_t *minor_to_major, int32_t rank) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 #include "support/suite.h"
 
 RLO_TEST(test_permutation__accepts_permutations) {

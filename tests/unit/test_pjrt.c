@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "relayout/index.h"
-#include "relayout/pjrt.h"
 #include "relayout/text.h"
+#include "relayout/xla/pjrt.h"
 #include "support/random_shape.h"
 #include "support/suite.h"
 

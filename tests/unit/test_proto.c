@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "relayout/proto.h"
+#include "relayout/xla/proto.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 #include "support/suite.h"

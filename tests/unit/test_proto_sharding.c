@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/proto.h"
+#include "relayout/xla/proto.h"
 #include "support/expect.h"
 #include "support/short_memory.h"
 #include "support/suite.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "relayout/proto.h"
 #include "relayout/text.h"
+#include "relayout/xla/proto.h"
 #include "support/exact_copy.h"
 #include "support/random.h"
 #include "support/suite.h"

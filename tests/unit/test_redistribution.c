@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/layout_util.h"
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
+#include "relayout/xla/layout_util.h"
 #include "support/random_shape.h"
 #include "support/random_sharding.h"
 #include "support/suite.h"

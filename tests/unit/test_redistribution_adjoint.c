@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/layout_util.h"
 #include "relayout/redistribution.h"
+#include "relayout/xla/layout_util.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/random_sharding.h"

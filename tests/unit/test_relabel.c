@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/layout_util.h"
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
+#include "relayout/xla/layout_util.h"
 #include "shard/assignment.h"
 #include "support/expect.h"
 #include "support/permutation.h"

@@ -7,7 +7,7 @@
 
 #include "relayout/index.h"
 #include "relayout/ops.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 #include "support/expect.h"
 #include "support/host_moves.h"
 #include "support/random_shape.h"

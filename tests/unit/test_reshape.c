@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "relayout/shape_util.h"
 #include "relayout/text.h"
+#include "relayout/xla/shape_util.h"
 #include "support/suite.h"
 
 typedef struct sizes {

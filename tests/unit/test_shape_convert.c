@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "relayout/text.h"
-#include "shape_util/shape_pack.h"
 #include "support/random_descriptor.h"
 #include "support/suite.h"
+#include "xla/shape_pack.h"
 
 RLO_TEST(test_shape_pack__unpacks_what_it_packed) {
   test_random random = test_random_begin("test_shape_pack");

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "relayout/index.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "relayout/layout_util.h"
 #include "relayout/text.h"
+#include "relayout/xla/layout_util.h"
 #include "support/suite.h"
 
 static rlo_shape_tree *parsed(const char *text) {

@@ -4,8 +4,8 @@
 
 #include "desc/strides.h"
 #include "relayout/index.h"
-#include "relayout/layout_util.h"
 #include "relayout/text.h"
+#include "relayout/xla/layout_util.h"
 #include "support/random_shape.h"
 #include "support/suite.h"
 

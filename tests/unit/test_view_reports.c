@@ -7,7 +7,7 @@
 
 #include "relayout/dlpack.h"
 #include "relayout/npy.h"
-#include "relayout/pjrt.h"
+#include "relayout/xla/pjrt.h"
 #include "support/dlpack_tensor.h"
 #include "support/expect.h"
 #include "support/npy_bytes.h"

@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/bitcast.h"
-#include "relayout/layout_util.h"
 #include "relayout/relayout.h"
-#include "relayout/shape_tree.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/bitcast.h"
+#include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_tree.h"
+#include "relayout/xla/shape_util.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 

@@ -12,7 +12,7 @@
 #include "base/threshold.h"
 #include "relayout/ops.h"
 #include "relayout/service.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 
 #include "convert.h"
 #include "display.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parts.h"
 
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 
 static int64_t gcd(int64_t a, int64_t b) {
   return b == 0 ? a : gcd(b, a % b);

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/tensor/attributes.h"
-#include "relayout/bitcast.h"
+#include "relayout/xla/bitcast.h"
 
 /* ---------------------------------------------------------------------- key */
 

@@ -8,7 +8,7 @@
 #include "engine/parts.h"
 #include "engine/registry/input_names.h"
 #include "engine/tensor/scope.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 
 static rlo_status check_counts(const char *kernel_name,
                                int32_t num_inputs,

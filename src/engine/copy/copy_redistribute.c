@@ -10,8 +10,8 @@
 #include "ops/chain.h"
 #include "ops/redistribution.h"
 #include "relayout/ops.h"
-#include "relayout/shape_util.h"
 #include "relayout/text.h"
+#include "relayout/xla/shape_util.h"
 
 static const rlo_attribute_spec specs[] = {
     {"shape", RLO_ATTRIBUTE_I64S, true},

@@ -6,8 +6,8 @@
 #include "engine/memory/backends.h"
 #include "engine/parts.h"
 #include "engine/registry/registry.h"
-#include "relayout/bitcast.h"
 #include "relayout/ops.h"
+#include "relayout/xla/bitcast.h"
 
 static const rlo__pending no_pending = {NULL, NULL};
 

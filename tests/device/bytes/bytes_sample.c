@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 #include "relayout/ops.h"
 #include "support/device_table.h"
 #include "support/permutation.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "relayout/proto.h"
+#include "relayout/xla/proto.h"
 
 int main(void) {
   /* f32[], and a message that is cut off: its error crosses the libraries. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 
 #include <string.h>
 #include "base/checked.h"
@@ -8,7 +8,7 @@
 #include "desc/address.h"
 #include "desc/dimension.h"
 #include "desc/layout.h"
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 
 /* Finds bounds of every variable of the map over a box of indices first[k] ..
  * last[k]; exact for variables of a single logical dimension if the box is the

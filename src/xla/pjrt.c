@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/pjrt.h"
+#include "relayout/xla/pjrt.h"
 
 #include <inttypes.h>
 #include <stddef.h>

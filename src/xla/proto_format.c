@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "io/proto_message.h"
+#include "xla/proto_message.h"
 
 /* A message under construction. */
 typedef struct writer_state {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/bitcast.h"
+#include "relayout/xla/bitcast.h"
 
 #include <assert.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
-#include "relayout/layout_util.h"
-#include "shape_util/address_compare.h"
+#include "relayout/xla/layout_util.h"
+#include "xla/address_compare.h"
 
 typedef struct side {
   const rlo_shape *shape;

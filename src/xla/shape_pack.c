@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shape_util/shape_pack.h"
+#include "xla/shape_pack.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "io/proto_message.h"
+#include "xla/proto_message.h"
 
 /* The type whose elements have shardings of their own; the others are those of
  * rlo_sharding_kind. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_SHAPE_UTIL_ADDRESS_COMPARE_H
-#define RLO_SHAPE_UTIL_ADDRESS_COMPARE_H
+#ifndef RLO_XLA_ADDRESS_COMPARE_H
+#define RLO_XLA_ADDRESS_COMPARE_H
 
 #include "relayout/index.h"
 

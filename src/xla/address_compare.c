@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shape_util/address_compare.h"
+#include "xla/address_compare.h"
 
 #include <string.h>
 

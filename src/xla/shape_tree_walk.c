@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "relayout/layout_util.h"
-#include "shape_util/shape_tree.h"
+#include "relayout/xla/layout_util.h"
+#include "xla/shape_tree.h"
 
 /* ------------------------------------------------------------------ walking */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 
 #include <string.h>
 
 #include "base/status.h"
 #include "desc/layout.h"
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 
 /* Returns the result of an edit if it is valid. */
 static rlo_status publish(const rlo_shape *shape, rlo_shape *out_shape) {

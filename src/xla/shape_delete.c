@@ -15,9 +15,9 @@
 #include "base/status.h"
 #include "desc/address.h"
 #include "desc/dimension.h"
-#include "relayout/bitcast.h"
-#include "relayout/layout_util.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/bitcast.h"
+#include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_util.h"
 
 typedef struct item {
   int64_t extent;

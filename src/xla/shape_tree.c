@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shape_util/shape_tree.h"
+#include "xla/shape_tree.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "shape_util/shape_pack.h"
+#include "xla/shape_pack.h"
 
 /* ----------------------------------------------------------------- building */
 

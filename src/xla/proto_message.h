@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_IO_PROTO_MESSAGE_H
-#define RLO_IO_PROTO_MESSAGE_H
+#ifndef RLO_XLA_PROTO_MESSAGE_H
+#define RLO_XLA_PROTO_MESSAGE_H
 
-#include "io/shape.pb-c.h"
-#include "relayout/proto.h"
+#include "relayout/xla/proto.h"
+#include "xla/shape.pb-c.h"
 
 /** Short names of the messages of shape.proto. */
 typedef RelayoutWire__TileProto rlo__tile_message;

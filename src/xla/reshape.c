@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/shape_util.h"
+#include "relayout/xla/shape_util.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/dimension.h"
-#include "relayout/layout_util.h"
+#include "relayout/xla/layout_util.h"
 
 static rlo_status check_dims(const int64_t *dims,
                              int32_t rank,

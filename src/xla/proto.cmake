@@ -23,21 +23,21 @@ if(NOT PROTOC_C OR NOT TARGET PkgConfig::protobuf_c)
   message(FATAL_ERROR "${missing} ${remedy}")
 endif()
 
-set(proto_dir "${PROJECT_SOURCE_DIR}/src/io")
+set(proto_dir "${PROJECT_SOURCE_DIR}/src/xla")
 set(proto_generated "${PROJECT_BINARY_DIR}/generated/proto")
-file(MAKE_DIRECTORY "${proto_generated}/io")
+file(MAKE_DIRECTORY "${proto_generated}/xla")
 add_custom_command(
-  OUTPUT "${proto_generated}/io/shape.pb-c.c"
-         "${proto_generated}/io/shape.pb-c.h"
-  COMMAND "${PROTOC_C}" "--c_out=${proto_generated}/io" "-I${proto_dir}"
+  OUTPUT "${proto_generated}/xla/shape.pb-c.c"
+         "${proto_generated}/xla/shape.pb-c.h"
+  COMMAND "${PROTOC_C}" "--c_out=${proto_generated}/xla" "-I${proto_dir}"
           "${proto_dir}/shape.proto"
   DEPENDS "${proto_dir}/shape.proto"
   COMMENT "Generating shape.pb-c.c"
   VERBATIM)
 
 # What is generated keeps to other rules than ours.
-add_library(rlo_proto_generated OBJECT "${proto_generated}/io/shape.pb-c.c"
-                                       "${proto_generated}/io/shape.pb-c.h")
+add_library(rlo_proto_generated OBJECT "${proto_generated}/xla/shape.pb-c.c"
+                                       "${proto_generated}/xla/shape.pb-c.h")
 target_link_libraries(rlo_proto_generated PRIVATE PkgConfig::protobuf_c)
 
 file(GLOB proto_sources CONFIGURE_DEPENDS "${proto_dir}/proto_*.c")

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "base/status.h"
-#include "shape_util/shape_tree.h"
+#include "xla/shape_tree.h"
 
 /* Each function builds a new tree and changes no other. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "io/proto_message.h"
+#include "xla/proto_message.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

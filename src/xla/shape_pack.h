@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_SHAPE_UTIL_SHAPE_PACK_H
-#define RLO_SHAPE_UTIL_SHAPE_PACK_H
+#ifndef RLO_XLA_SHAPE_PACK_H
+#define RLO_XLA_SHAPE_PACK_H
 
 #include "relayout/shape.h"
 

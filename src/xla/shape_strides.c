@@ -6,8 +6,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
-#include "relayout/layout_util.h"
-#include "shape_util/address_compare.h"
+#include "relayout/xla/layout_util.h"
+#include "xla/address_compare.h"
 
 /* The map of a shape, and a map of strides that may equal it. */
 typedef struct workspace {

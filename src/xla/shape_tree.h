@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RLO_SHAPE_UTIL_SHAPE_TREE_H
-#define RLO_SHAPE_UTIL_SHAPE_TREE_H
+#ifndef RLO_XLA_SHAPE_TREE_H
+#define RLO_XLA_SHAPE_TREE_H
 
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "relayout/shape_tree.h"
+#include "relayout/xla/shape_tree.h"
 
 /**
  * A tuple or a leaf. The nodes of a tree are in pre-order: each tuple, then its

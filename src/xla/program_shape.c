@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/shape_tree.h"
+#include "relayout/xla/shape_tree.h"
 
 #include <inttypes.h>
 

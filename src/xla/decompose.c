@@ -10,9 +10,9 @@
 #include "base/status.h"
 #include "desc/address.h"
 #include "desc/layout.h"
-#include "relayout/bitcast.h"
-#include "relayout/layout_util.h"
-#include "relayout/shape_util.h"
+#include "relayout/xla/bitcast.h"
+#include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_util.h"
 
 /* The slot of the element with coordinate i in dimension k and 0 elsewhere. */
 static int64_t slot_along(const rlo_address_map *address,

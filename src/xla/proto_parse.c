@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "io/proto_message.h"
+#include "xla/proto_message.h"
 
 static rlo_status check_count(const char *what, size_t count, size_t max) {
   if (count > max) {
