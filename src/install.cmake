@@ -15,9 +15,6 @@ function(rlo_install_library target export)
 endfunction()
 
 rlo_install_library(relayout relayoutTargets)
-if(TARGET relayout_proto)
-  rlo_install_library(relayout_proto relayoutTargets)
-endif()
 if(TARGET relayout_mpi)
   # Of an export of its own: who needs no MPI looks for none.
   rlo_install_library(relayout_mpi relayoutMpiTargets)
@@ -61,10 +58,6 @@ endif()
 set(static_dependencies)
 if(library_type STREQUAL "STATIC")
   set(static_dependencies "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)")
-  if(TARGET relayout_proto)
-    string(APPEND static_dependencies "\nfind_dependency(PkgConfig)\n"
-           "pkg_check_modules(protobuf_c REQUIRED IMPORTED_TARGET libprotobuf-c)")
-  endif()
 endif()
 file(
   CONFIGURE
@@ -79,9 +72,6 @@ if("mpi" IN_LIST relayout_FIND_COMPONENTS AND EXISTS "${relayout_mpi_targets}")
   find_dependency(MPI COMPONENTS C)
   include("${relayout_mpi_targets}")
   set(relayout_mpi_FOUND TRUE)
-endif()
-if(TARGET relayout::proto)
-  set(relayout_proto_FOUND TRUE)
 endif()
 foreach(component IN LISTS relayout_FIND_COMPONENTS)
   if(relayout_FIND_REQUIRED_${component} AND NOT relayout_${component}_FOUND)
@@ -142,11 +132,6 @@ Libs.private: @libs_private@
 endfunction()
 
 rlo_install_pc(relayout "${PROJECT_DESCRIPTION}" OpenCL "" "-pthread -lm")
-if(TARGET relayout_proto)
-  rlo_install_pc(
-    relayout-proto "Protocol buffers of XLA's shapes for relayout"
-    "relayout = ${PROJECT_VERSION}" libprotobuf-c "")
-endif()
 if(TARGET relayout_mpi)
   rlo_install_pc(
     relayout-mpi "Redistributions over the ranks of MPI for relayout"

@@ -7,7 +7,7 @@
 /*
  * The internal side of relayout/status.h: how a failure is recorded and passed
  * to the caller. Each thread has one error record, which the project's other
- * libraries, such as librelayout-proto, write with rlo_error_set: nothing here
+ * libraries, such as librelayout-mpi, write with rlo_error_set: nothing here
  * is exported but what relayout/status.h declares.
  */
 

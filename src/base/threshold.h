@@ -154,7 +154,7 @@
   /* What is read first of a file whose size is not known. */                  \
   X(base_first_read_bytes, INT64_C(64) << 10, 16)                              \
   /* A larger message of protocol buffers has memory of its own. */            \
-  X(io_proto_chunk_bytes, INT64_C(64) << 10, 64)                               \
+  X(xla_proto_chunk_bytes, INT64_C(64) << 10, 64)                              \
   /* Coordinates of a period that is walked, parts that are searched for the   \
    * last slot, and units of two layouts that are compared one by one: beyond  \
    * them the answer is not known. */                                          \

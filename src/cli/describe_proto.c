@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XLA's protocol buffers of shapes in files: where the command is built with
- * librelayout-proto. */
+/* XLA's protocol buffers of shapes in files. */
 #include "describe.h"
-
-#include "message.h"
-
-#ifdef RLO__HAS_PROTO
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +9,7 @@
 #include "relayout/xla/proto.h"
 
 #include "files.h"
+#include "message.h"
 
 /* The fields of the two messages differ in form, so that bytes of one are none
  * of the other, but for no bytes at all. */
@@ -92,25 +88,3 @@ int rlo__proto_save(const char *path, const rlo__proto_contents *contents) {
   free(memory);
   return code;
 }
-
-#else
-
-static int fail_missing(void) {
-  return rlo__fail(
-      "this command was built without protocol buffers: build "
-      "relayout where protobuf-c is installed");
-}
-
-int rlo__proto_load(const char *path, rlo__proto_contents *out_contents) {
-  (void)path;
-  *out_contents = (rlo__proto_contents){NULL, NULL};
-  return fail_missing();
-}
-
-int rlo__proto_save(const char *path, const rlo__proto_contents *contents) {
-  (void)path;
-  (void)contents;
-  return fail_missing();
-}
-
-#endif

@@ -35,13 +35,10 @@ static rlo_status write_tile(writer_state *writer,
                              const rlo__tile_message *origin,
                              rlo__tile_message **out_message) {
   rlo__tile_message *message =
-      rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
+      rlo__proto_new(&writer->arena, &rlo__proto_tile, origin);
   if (message == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  relayout_wire__tile_proto__init(message);
-  rlo__proto_take_unknown(&message->base,
-                          origin == NULL ? NULL : &origin->base);
   *out_message = message;
   return copy_numbers(writer,
                       tile->dims,
@@ -79,13 +76,10 @@ static rlo_status write_split(writer_state *writer,
                               const rlo__split_message *origin,
                               rlo__split_message **out_message) {
   rlo__split_message *message =
-      rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
+      rlo__proto_new(&writer->arena, &rlo__proto_split, origin);
   if (message == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  relayout_wire__split_config_proto__init(message);
-  rlo__proto_take_unknown(&message->base,
-                          origin == NULL ? NULL : &origin->base);
   message->dimension = split->dimension;
   *out_message = message;
   return copy_numbers(writer,
@@ -135,7 +129,7 @@ static rlo_status write_padding(writer_state *writer,
                     "padding_value of LayoutProto, which are written only with "
                     "has_padding_fields");
   }
-  message->padding_value = (RelayoutWire__PaddingValue)layout->fill;
+  message->padding_value = (int32_t)layout->fill;
   if (!layout->has_padded_dimensions) {
     return RLO_OK;
   }
@@ -178,13 +172,10 @@ static rlo_status write_layout(writer_state *writer,
     return RLO_FAIL(RLO_UNSUPPORTED, "LayoutProto has no place for strides");
   }
   rlo__layout_message *message =
-      rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
+      rlo__proto_new(&writer->arena, &rlo__proto_layout, origin);
   if (message == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  relayout_wire__layout_proto__init(message);
-  rlo__proto_take_unknown(&message->base,
-                          origin == NULL ? NULL : &origin->base);
   int64_t minor_to_major[RLO_MAX_RANK];
   for (int32_t i = 0; i < rank; ++i) {
     minor_to_major[i] = layout->minor_to_major[i];
@@ -208,9 +199,9 @@ static rlo_status write_layout(writer_state *writer,
 
 /* Begin a message; *out_origin is the message it was read from, or NULL. */
 static rlo_status begin_writing(const rlo_proto_options *options,
-                                const ProtobufCMessageDescriptor *kind,
+                                const rlo__proto_kind *kind,
                                 writer_state *out_writer,
-                                const ProtobufCMessage **out_origin) {
+                                const rlo__proto_message **out_origin) {
   rlo_proto_options read;
   RLO_TRY(rlo__proto_options_read(options, kind, &read));
   *out_writer = (writer_state){.has_padding_fields = read.has_padding_fields};
@@ -221,7 +212,7 @@ static rlo_status begin_writing(const rlo_proto_options *options,
 /* The message has been made, or making it has failed with `status`. */
 static rlo_status finish_writing(writer_state *writer,
                                  rlo_status status,
-                                 const ProtobufCMessage *message,
+                                 const rlo__proto_message *message,
                                  void *buffer,
                                  size_t capacity,
                                  size_t *out_bytes) {
@@ -237,14 +228,11 @@ static rlo_status new_shape(writer_state *writer,
                             const rlo__shape_message *origin,
                             rlo__shape_message **out_message) {
   rlo__shape_message *message =
-      rlo__proto_arena_take(&writer->arena, 1, sizeof *message);
+      rlo__proto_new(&writer->arena, &rlo__proto_shape, origin);
   if (message == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  relayout_wire__shape_proto__init(message);
   message->element_type = element_type;
-  rlo__proto_take_unknown(&message->base,
-                          origin == NULL ? NULL : &origin->base);
   *out_message = message;
   return RLO_OK;
 }
@@ -389,9 +377,6 @@ static rlo_status write_program(writer_state *writer,
                                 const rlo_program_shape *program,
                                 const rlo__program_message *origin,
                                 rlo__program_message *message) {
-  relayout_wire__program_shape_proto__init(message);
-  rlo__proto_take_unknown(&message->base,
-                          origin == NULL ? NULL : &origin->base);
   RLO_TRY(write_tree(writer,
                      rlo_program_shape_result(program),
                      origin == NULL ? NULL : origin->result,
@@ -463,15 +448,14 @@ rlo_status rlo_proto_format_tile(const rlo_tile *tile,
   rlo_layout layout = rlo_layout_row_major(0);
   RLO_TRY(rlo_layout_add_tile(&layout, tile->dims, tile->rank));
   writer_state writer;
-  const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(
-      options, &relayout_wire__tile_proto__descriptor, &writer, &origin));
+  const rlo__proto_message *origin = NULL;
+  RLO_TRY(begin_writing(options, &rlo__proto_tile, &writer, &origin));
   rlo__tile_message *message = NULL;
   rlo_status status =
       write_tile(&writer, tile, (const rlo__tile_message *)origin, &message);
   return finish_writing(&writer,
                         status,
-                        (const ProtobufCMessage *)message,
+                        (const rlo__proto_message *)message,
                         buffer,
                         capacity,
                         out_bytes);
@@ -487,15 +471,14 @@ rlo_status rlo_proto_format_layout(const rlo_layout *layout,
   RLO_REQUIRE_LIST(buffer, capacity);
   RLO_TRY(check_layout(layout, rank));
   writer_state writer;
-  const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(
-      options, &relayout_wire__layout_proto__descriptor, &writer, &origin));
+  const rlo__proto_message *origin = NULL;
+  RLO_TRY(begin_writing(options, &rlo__proto_layout, &writer, &origin));
   rlo__layout_message *message = NULL;
   rlo_status status = write_layout(
       &writer, layout, rank, (const rlo__layout_message *)origin, &message);
   return finish_writing(&writer,
                         status,
-                        (const ProtobufCMessage *)message,
+                        (const rlo__proto_message *)message,
                         buffer,
                         capacity,
                         out_bytes);
@@ -510,15 +493,14 @@ rlo_status rlo_proto_format_shape(const rlo_shape *shape,
   RLO_REQUIRE_LIST(buffer, capacity);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   writer_state writer;
-  const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(
-      options, &relayout_wire__shape_proto__descriptor, &writer, &origin));
+  const rlo__proto_message *origin = NULL;
+  RLO_TRY(begin_writing(options, &rlo__proto_shape, &writer, &origin));
   rlo__shape_message *message = NULL;
   rlo_status status =
       write_array(&writer, shape, (const rlo__shape_message *)origin, &message);
   return finish_writing(&writer,
                         status,
-                        (const ProtobufCMessage *)message,
+                        (const rlo__proto_message *)message,
                         buffer,
                         capacity,
                         out_bytes);
@@ -532,15 +514,14 @@ rlo_status rlo_proto_format_tree(const rlo_shape_tree *tree,
   RLO_REQUIRE(tree, out_bytes);
   RLO_REQUIRE_LIST(buffer, capacity);
   writer_state writer;
-  const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(
-      options, &relayout_wire__shape_proto__descriptor, &writer, &origin));
+  const rlo__proto_message *origin = NULL;
+  RLO_TRY(begin_writing(options, &rlo__proto_shape, &writer, &origin));
   rlo__shape_message *message = NULL;
   rlo_status status =
       write_tree(&writer, tree, (const rlo__shape_message *)origin, &message);
   return finish_writing(&writer,
                         status,
-                        (const ProtobufCMessage *)message,
+                        (const rlo__proto_message *)message,
                         buffer,
                         capacity,
                         out_bytes);
@@ -554,12 +535,12 @@ rlo_status rlo_proto_format_program(const rlo_program_shape *program,
   RLO_REQUIRE(program, out_bytes);
   RLO_REQUIRE_LIST(buffer, capacity);
   writer_state writer;
-  const ProtobufCMessage *origin = NULL;
-  RLO_TRY(begin_writing(options,
-                        &relayout_wire__program_shape_proto__descriptor,
-                        &writer,
-                        &origin));
-  rlo__program_message message;
+  const rlo__proto_message *origin = NULL;
+  RLO_TRY(begin_writing(options, &rlo__proto_program, &writer, &origin));
+  rlo__program_message message = {.base = {.kind = &rlo__proto_program}};
+  if (origin != NULL) {
+    message.base = *origin;
+  }
   rlo_status status = write_program(
       &writer, program, (const rlo__program_message *)origin, &message);
   return finish_writing(

@@ -2,12 +2,9 @@
 #include "xla/proto_message.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "base/threshold.h"
@@ -15,404 +12,97 @@
 /* Forms of fields on the wire. */
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
-/* A range of the bytes; positions count from the first of all. */
-typedef struct scanner {
-  const uint8_t *bytes;
-  size_t at;
-  size_t end;
-  int32_t depth;
-  int64_t num_fields;
-} scanner;
+/* Bytes of 64 bits, and of the tag of a field and of a length. */
+enum { MAX_VARINT_BYTES = 10, MAX_SHORT_VARINT_BYTES = 5 };
 
-static rlo_status fail_cut_off(size_t position, const char *what) {
-  return RLO_FAIL(
-      RLO_DATA_LOSS, "byte %zu: the message ends inside %s", position, what);
-}
+typedef enum field_type {
+  TYPE_INT64,
+  TYPE_INT32,
+  TYPE_BOOL,
+  TYPE_STRING,
+  TYPE_MESSAGE
+} field_type;
 
-/* A number of seven bits a byte, lowest first; no byte but the last has its
- * top bit clear. */
-static rlo_status scan_varint(scanner *s, const char *what, uint64_t *out) {
-  enum { MAX_BYTES = 10 };
+typedef struct field_row {
+  uint32_t number;
+  field_type type;
+  bool is_repeated;
+  /* Of its value or values, and of the number of these, in the message. */
+  size_t offset, count_offset;
+  /* Of a value. */
+  size_t bytes;
+  const rlo__proto_kind *kind;
+} field_row;
 
-  size_t start = s->at;
-  uint64_t value = 0;
-  for (int count = 0; count < MAX_BYTES; ++count) {
-    if (s->at == s->end) {
-      return fail_cut_off(start, what);
-    }
-    uint8_t byte = s->bytes[s->at++];
-    if (count == MAX_BYTES - 1 && byte > 1) {
-      break;
-    }
-    value |= (uint64_t)(byte & 0x7f) << (7 * count);
-    if (byte < 0x80) {
-      *out = value;
-      return RLO_OK;
-    }
-  }
-  return RLO_FAIL(
-      RLO_PARSE, "byte %zu: %s is longer than 64 bits", start, what);
-}
+struct rlo__proto_kind {
+  const char *name;
+  size_t message_bytes;
+  const field_row *fields;
+  size_t num_fields;
+};
 
-/* protobuf sign-extends them to 64 bits. */
-static rlo_status check_number32(size_t position, uint64_t value) {
-  int64_t number = (int64_t)value;
-  if (number < INT32_MIN || number > INT32_MAX) {
-    return RLO_FAIL(RLO_PARSE,
-                    "byte %zu: the number %" PRId64
-                    " does not fit 32 bits with a sign",
-                    position,
-                    number);
-  }
-  return RLO_OK;
-}
+#define ONE_ROW(m, number, type, c_type, name, kind) \
+  {number, TYPE_##type, false, offsetof(m, name), 0, sizeof(c_type), kind},
+#define MANY_ROW(m, number, type, c_type, name, kind) \
+  {number,                                            \
+   TYPE_##type,                                       \
+   true,                                              \
+   offsetof(m, name),                                 \
+   offsetof(m, n_##name),                             \
+   sizeof(c_type),                                    \
+   kind},
+#define KIND(symbol, xla_name, message, list)      \
+  static const field_row message##_rows[] = {      \
+      list(ONE_ROW, MANY_ROW, message)};           \
+  const rlo__proto_kind symbol = {xla_name,        \
+                                  sizeof(message), \
+                                  message##_rows,  \
+                                  sizeof message##_rows / sizeof(field_row)}
 
-static rlo_status scan_number(scanner *s, bool is_32) {
-  size_t start = s->at;
-  uint64_t value = 0;
-  RLO_TRY(scan_varint(s, "a number", &value));
-  return is_32 ? check_number32(start, value) : RLO_OK;
-}
+KIND(rlo__proto_tile, "TileProto", rlo__tile_message, RLO__TILE_FIELDS);
+KIND(rlo__proto_split,
+     "SplitConfigProto",
+     rlo__split_message,
+     RLO__SPLIT_FIELDS);
+KIND(rlo__proto_layout, "LayoutProto", rlo__layout_message, RLO__LAYOUT_FIELDS);
+KIND(rlo__proto_shape, "ShapeProto", rlo__shape_message, RLO__SHAPE_FIELDS);
+KIND(rlo__proto_program,
+     "ProgramShapeProto",
+     rlo__program_message,
+     RLO__PROGRAM_FIELDS);
+KIND(rlo__proto_sharding,
+     "OpSharding",
+     rlo__sharding_message,
+     RLO__SHARDING_FIELDS);
+const rlo__proto_kind rlo__proto_named = {
+    "NamedShardingProto", sizeof(rlo__proto_message), NULL, 0};
 
-static rlo_status scan_fixed(scanner *s, size_t size_bytes) {
-  if (s->end - s->at < size_bytes) {
-    return fail_cut_off(s->at, "a number");
-  }
-  s->at += size_bytes;
-  return RLO_OK;
-}
-
-/* The length of what follows. protobuf-c looks at no more than 5 bytes of it,
- * so it may not be written longer than it is. */
-static rlo_status scan_length(scanner *s, size_t *out_length) {
-  enum { MAX_BYTES = 5 };
-
-  size_t start = s->at;
-  uint64_t length = 0;
-  RLO_TRY(scan_varint(s, "a length", &length));
-  if (s->at - start > MAX_BYTES) {
-    return RLO_FAIL(
-        RLO_PARSE, "byte %zu: a length takes more than 5 bytes", start);
-  }
-  if (length > s->end - s->at) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "byte %zu: %" PRIu64 " bytes are promised, %zu are there",
-                    start,
-                    length,
-                    s->end - s->at);
-  }
-  *out_length = (size_t)length;
-  return RLO_OK;
-}
-
-static bool is_number(const ProtobufCFieldDescriptor *field) {
-  return field->type != PROTOBUF_C_TYPE_MESSAGE &&
-         field->type != PROTOBUF_C_TYPE_STRING;
-}
-
-/* Whether its numbers must fit 32 bits. */
-static bool is_number32(const ProtobufCFieldDescriptor *field) {
-  return field->type == PROTOBUF_C_TYPE_INT32 ||
-         field->type == PROTOBUF_C_TYPE_ENUM;
-}
-
-static rlo_status scan_tag(scanner *s,
-                           const ProtobufCMessageDescriptor *kind,
-                           uint32_t *out_number,
-                           int *out_wire) {
-  enum { MAX_BYTES = 5 };
-
-  size_t start = s->at;
-  uint64_t tag = 0;
-  RLO_TRY(scan_varint(s, "the number of a field", &tag));
-  uint64_t number = tag >> 3;
-  if (s->at - start > MAX_BYTES || tag > UINT32_MAX || number == 0) {
-    return RLO_FAIL(RLO_PARSE,
-                    "byte %zu: %s has no field number %" PRIu64,
-                    start,
-                    kind->short_name,
-                    number);
-  }
-  if (++s->num_fields > RLO_PROTO_MAX_FIELDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu: the message has more than %d fields",
-                    start,
-                    RLO_PROTO_MAX_FIELDS);
-  }
-  *out_number = (uint32_t)number;
-  *out_wire = (int)(tag & 7);
-  return RLO_OK;
-}
-
-static rlo_status scan_unknown(scanner *s, uint32_t number, int wire) {
-  size_t length = 0;
-  switch (wire) {
-    case WIRE_VARINT:
-      return scan_number(s, false);
-    case WIRE_FIXED64:
-      return scan_fixed(s, 8);
-    case WIRE_FIXED32:
-      return scan_fixed(s, 4);
-    case WIRE_BYTES:
-      RLO_TRY(scan_length(s, &length));
-      s->at += length;
-      return RLO_OK;
-    default:
-      return RLO_FAIL(RLO_PARSE,
-                      "byte %zu: field %" PRIu32
-                      " is of the wire type %d, which is none of shapes",
-                      s->at,
-                      number,
-                      wire);
-  }
-}
-
-/* Whether a field may have this wire type: repeated numbers stand alone or
- * together. */
-static bool fits_wire(const ProtobufCFieldDescriptor *field, int wire) {
-  if (!is_number(field)) {
-    return wire == WIRE_BYTES;
-  }
-  return wire == WIRE_VARINT ||
-         (wire == WIRE_BYTES && field->label == PROTOBUF_C_LABEL_REPEATED);
-}
-
-/* Numbers up to the end of the range. */
-static rlo_status scan_numbers(scanner *s, bool is_32) {
-  while (s->at < s->end) {
-    RLO_TRY(scan_number(s, is_32));
-  }
-  return RLO_OK;
-}
-
-/* protobuf-c gives strings that end at the first NUL. */
-static rlo_status scan_string(scanner *s, size_t length) {
-  if (length > 0 && memchr(s->bytes + s->at, '\0', length) != NULL) {
-    return RLO_FAIL(RLO_PARSE, "byte %zu: a name contains a NUL", s->at);
-  }
-  s->at += length;
-  return RLO_OK;
-}
-
-/* protobuf would merge messages of one field, numbers left out in the second
- * keeping the values of the first; protobuf-c sets them to 0. */
-static rlo_status check_single(size_t position,
-                               const ProtobufCMessageDescriptor *kind,
-                               const ProtobufCFieldDescriptor *field,
-                               uint32_t *seen) {
-  uint32_t bit = UINT32_C(1) << field->id;
-  if (field->type == PROTOBUF_C_TYPE_MESSAGE &&
-      field->label != PROTOBUF_C_LABEL_REPEATED && (*seen & bit) != 0) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu: field %" PRIu32
-                    " of %s is there twice, and would have to be merged",
-                    position,
-                    field->id,
-                    kind->short_name);
-  }
-  *seen |= bit;
-  return RLO_OK;
-}
-
-/* A field of a known number that begins at `start`; its tag has been read. */
-static rlo_status scan_known(scanner *s,
-                             size_t start,
-                             const ProtobufCMessageDescriptor *kind,
-                             const ProtobufCFieldDescriptor *field,
-                             int wire);
-
-/* The message that takes all of the range. RLO_PROTO_MAX_DEPTH bounds the
- * recursion. */
-static rlo_status scan_message(scanner *s,
-                               const ProtobufCMessageDescriptor *kind) {
-  if (s->depth == RLO_PROTO_MAX_DEPTH) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "byte %zu: more than %d messages lie in each other",
-                    s->at,
-                    RLO_PROTO_MAX_DEPTH);
-  }
-  ++s->depth;
-  uint32_t seen = 0;
-  while (s->at < s->end) {
-    size_t start = s->at;
-    uint32_t number = 0;
-    int wire = 0;
-    RLO_TRY(scan_tag(s, kind, &number, &wire));
-    const ProtobufCFieldDescriptor *field =
-        protobuf_c_message_descriptor_get_field(kind, number);
-    if (field == NULL) {
-      RLO_TRY(scan_unknown(s, number, wire));
-    } else {
-      RLO_TRY(check_single(start, kind, field, &seen));
-      RLO_TRY(scan_known(s, start, kind, field, wire));
+static const field_row *find_field(const rlo__proto_kind *kind,
+                                   uint64_t number) {
+  for (size_t k = 0; k < kind->num_fields; ++k) {
+    if (kind->fields[k].number == number) {
+      return &kind->fields[k];
     }
   }
-  --s->depth;
-  return RLO_OK;
+  return NULL;
 }
 
-static rlo_status scan_known(scanner *s,
-                             size_t start,
-                             const ProtobufCMessageDescriptor *kind,
-                             const ProtobufCFieldDescriptor *field,
-                             int wire) {
-  if (!fits_wire(field, wire)) {
-    return RLO_FAIL(RLO_PARSE,
-                    "byte %zu: field %" PRIu32
-                    " of %s cannot be of wire type %d",
-                    start,
-                    field->id,
-                    kind->short_name,
-                    wire);
-  }
-  bool is_32 = is_number32(field);
-  if (wire == WIRE_VARINT) {
-    return scan_number(s, is_32);
-  }
-  size_t length = 0;
-  RLO_TRY(scan_length(s, &length));
-  if (field->type == PROTOBUF_C_TYPE_STRING) {
-    return scan_string(s, length);
-  }
-  size_t outer_end = s->end;
-  s->end = s->at + length;
-  if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
-    RLO_TRY(scan_message(s, field->descriptor));
-  } else {
-    RLO_TRY(scan_numbers(s, is_32));
-  }
-  s->end = outer_end;
-  return RLO_OK;
+static bool is_number(const field_row *field) {
+  return field->type != TYPE_MESSAGE && field->type != TYPE_STRING;
 }
 
-/*
- * Checks a message before protobuf-c reads it. protobuf-c recurses without a
- * limit, allocates what a length promises, wraps numbers that are too long, and
- * reports no reason. The fields and their types are those of its descriptors.
- */
-static rlo_status check(const uint8_t *bytes,
-                        size_t size_bytes,
-                        const ProtobufCMessageDescriptor *kind) {
-  if (size_bytes > RLO_PROTO_MAX_BYTES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a message of %zu bytes is beyond the limit of %d",
-                    size_bytes,
-                    RLO_PROTO_MAX_BYTES);
-  }
-  scanner s = {.bytes = bytes, .end = size_bytes};
-  return scan_message(&s, kind);
+static void *value_place(void *message, const field_row *field) {
+  return (char *)message + field->offset;
 }
 
-static void *alloc_for_protobuf(void *allocator_data, size_t size_bytes) {
-  bool *has_failed = allocator_data;
-  void *memory = rlo__alloc(size_bytes);
-  if (memory == NULL) {
-    *has_failed = true;
-  }
-  return memory;
+static size_t *count_place(void *message, const field_row *field) {
+  void *count = (char *)message + field->count_offset;
+  return count;
 }
 
-static void free_for_protobuf(void *allocator_data, void *memory) {
-  (void)allocator_data;
-  rlo__free(memory);
-}
+/* ------------------------------------------------------------------- memory */
 
-/* `has_failed` may be NULL for what only frees. */
-static ProtobufCAllocator make_allocator(bool *has_failed) {
-  return (ProtobufCAllocator){.alloc = alloc_for_protobuf,
-                              .free = free_for_protobuf,
-                              .allocator_data = has_failed};
-}
-
-void rlo_proto_origin_release(rlo_proto_origin *origin) {
-  if (origin == NULL) {
-    return;
-  }
-  ProtobufCAllocator allocator = make_allocator(NULL);
-  protobuf_c_message_free_unpacked(origin->message, &allocator);
-  rlo__free(origin);
-}
-
-rlo_status rlo__proto_unpack(const void *bytes,
-                             size_t size_bytes,
-                             const ProtobufCMessageDescriptor *kind,
-                             rlo_proto_origin **out_origin) {
-  /* protobuf-c reads no byte of an empty message, but wants a pointer. */
-  static const uint8_t nothing;
-
-  *out_origin = NULL;
-  RLO_TRY(check(bytes, size_bytes, kind));
-  rlo_proto_origin *origin = rlo__alloc(sizeof *origin);
-  if (origin == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  bool has_failed = false;
-  ProtobufCAllocator allocator = make_allocator(&has_failed);
-  origin->message = protobuf_c_message_unpack(
-      kind, &allocator, size_bytes, size_bytes > 0 ? bytes : &nothing);
-  if (origin->message == NULL) {
-    rlo__free(origin);
-    if (has_failed) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    return RLO_FAIL(RLO_INTERNAL,
-                    "protobuf-c refused a message of %zu bytes that was found "
-                    "good",
-                    size_bytes);
-  }
-  *out_origin = origin;
-  return RLO_OK;
-}
-
-rlo_status rlo__proto_options_read(const rlo_proto_options *options,
-                                   const ProtobufCMessageDescriptor *kind,
-                                   rlo_proto_options *out_options) {
-  *out_options = (rlo_proto_options)RLO_PROTO_OPTIONS_INIT;
-  RLO_TRY(rlo__options_read("proto options",
-                            "RLO_PROTO_OPTIONS_INIT",
-                            options,
-                            out_options,
-                            sizeof *out_options));
-  const rlo_proto_origin *origin = out_options->origin;
-  if (origin != NULL && origin->message->descriptor != kind) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the origin is a message of another kind: %s",
-                    origin->message->descriptor->short_name);
-  }
-  return RLO_OK;
-}
-
-void rlo__proto_take_unknown(ProtobufCMessage *message,
-                             const ProtobufCMessage *origin) {
-  if (origin != NULL) {
-    message->n_unknown_fields = origin->n_unknown_fields;
-    message->unknown_fields = origin->unknown_fields;
-  }
-}
-
-rlo_status rlo__proto_pack(const ProtobufCMessage *message,
-                           void *buffer,
-                           size_t capacity,
-                           size_t *out_bytes) {
-  *out_bytes = protobuf_c_message_get_packed_size(message);
-  if (*out_bytes > RLO_PROTO_MAX_BYTES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a message of %zu bytes is beyond the limit of %d",
-                    *out_bytes,
-                    RLO_PROTO_MAX_BYTES);
-  }
-  if (*out_bytes > capacity) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "a message of %zu bytes does not fit the room for %zu",
-                    *out_bytes,
-                    capacity);
-  }
-  if (*out_bytes > 0) {
-    protobuf_c_message_pack(message, buffer);
-  }
-  /* What is written can be read again: here, beyond the limits is beyond. */
-  return check(buffer, *out_bytes, message->descriptor);
-}
+enum { LEAST_CHUNK_BYTES = 1024 };
 
 struct rlo__proto_chunk {
   struct rlo__proto_chunk *next;
@@ -430,8 +120,10 @@ void *rlo__proto_arena_take(rlo__proto_arena *arena,
   size_t bytes = (count * part_bytes + align - 1) / align * align;
   struct rlo__proto_chunk *chunk = arena->chunks;
   if (chunk == NULL || chunk->capacity_bytes - chunk->used_bytes < bytes) {
-    size_t capacity_bytes =
-        rlo__max_size(bytes, (size_t)rlo__thresholds.io_proto_chunk_bytes);
+    size_t capacity_bytes = chunk == NULL
+                                ? LEAST_CHUNK_BYTES
+                                : (size_t)rlo__thresholds.xla_proto_chunk_bytes;
+    capacity_bytes = bytes > capacity_bytes ? bytes : capacity_bytes;
     chunk = rlo__alloc(sizeof *chunk + capacity_bytes);
     if (chunk == NULL) {
       return NULL;
@@ -451,4 +143,524 @@ void rlo__proto_arena_deinit(rlo__proto_arena *arena) {
     arena->chunks = chunk->next;
     rlo__free(chunk);
   }
+}
+
+void *rlo__proto_new(rlo__proto_arena *arena,
+                     const rlo__proto_kind *kind,
+                     const void *origin) {
+  rlo__proto_message *message =
+      rlo__proto_arena_take(arena, 1, kind->message_bytes);
+  if (message != NULL) {
+    if (origin != NULL) {
+      memcpy(message, origin, sizeof *message);
+    }
+    message->kind = kind;
+  }
+  return message;
+}
+
+/* A place behind the last element of a list of pointers or numbers; NULL as
+ * rlo__alloc. Lists are full at 0, 1, 2, 4, ... elements. */
+static void *append(rlo__proto_arena *arena,
+                    void *list_place,
+                    size_t *count,
+                    size_t part_bytes) {
+  char *list;
+  memcpy(&list, list_place, sizeof list);
+  if ((*count & (*count - 1)) == 0) {
+    char *longer =
+        rlo__proto_arena_take(arena, *count == 0 ? 1 : 2 * *count, part_bytes);
+    if (longer == NULL) {
+      return NULL;
+    }
+    if (*count > 0) {
+      memcpy(longer, list, *count * part_bytes);
+    }
+    list = longer;
+    memcpy(list_place, &list, sizeof list);
+  }
+  return list + (*count)++ * part_bytes;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* A range of the bytes; positions count from the first of all. */
+typedef struct reader {
+  const uint8_t *bytes;
+  size_t at;
+  size_t end;
+  int32_t depth;
+  int64_t num_fields;
+  rlo__proto_arena *arena;
+} reader;
+
+static rlo_status fail_cut_off(size_t position, const char *what) {
+  return RLO_FAIL(
+      RLO_DATA_LOSS, "byte %zu: the message ends inside %s", position, what);
+}
+
+/* A number of seven bits a byte, lowest first; no byte but the last has its
+ * top bit clear. */
+static rlo_status read_varint(reader *r, const char *what, uint64_t *out) {
+  size_t start = r->at;
+  uint64_t value = 0;
+  for (int count = 0; count < MAX_VARINT_BYTES; ++count) {
+    if (r->at == r->end) {
+      return fail_cut_off(start, what);
+    }
+    uint8_t byte = r->bytes[r->at++];
+    if (count == MAX_VARINT_BYTES - 1 && byte > 1) {
+      break;
+    }
+    value |= (uint64_t)(byte & 0x7f) << (7 * count);
+    if (byte < 0x80) {
+      *out = value;
+      return RLO_OK;
+    }
+  }
+  return RLO_FAIL(
+      RLO_PARSE, "byte %zu: %s is longer than 64 bits", start, what);
+}
+
+/* The length of what follows. */
+static rlo_status read_length(reader *r, size_t *out_length) {
+  size_t start = r->at;
+  uint64_t length = 0;
+  RLO_TRY(read_varint(r, "a length", &length));
+  if (r->at - start > MAX_SHORT_VARINT_BYTES) {
+    return RLO_FAIL(
+        RLO_PARSE, "byte %zu: a length takes more than 5 bytes", start);
+  }
+  if (length > r->end - r->at) {
+    return RLO_FAIL(RLO_DATA_LOSS,
+                    "byte %zu: %" PRIu64 " bytes are promised, %zu are there",
+                    start,
+                    length,
+                    r->end - r->at);
+  }
+  *out_length = (size_t)length;
+  return RLO_OK;
+}
+
+static rlo_status read_tag(reader *r,
+                           const rlo__proto_kind *kind,
+                           uint64_t *out_tag) {
+  size_t start = r->at;
+  uint64_t tag = 0;
+  RLO_TRY(read_varint(r, "the number of a field", &tag));
+  if (r->at - start > MAX_SHORT_VARINT_BYTES || tag > UINT32_MAX ||
+      tag >> 3 == 0) {
+    return RLO_FAIL(RLO_PARSE,
+                    "byte %zu: %s has no field number %" PRIu64,
+                    start,
+                    kind->name,
+                    tag >> 3);
+  }
+  if (++r->num_fields > RLO_PROTO_MAX_FIELDS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "byte %zu: the message has more than %d fields",
+                    start,
+                    RLO_PROTO_MAX_FIELDS);
+  }
+  *out_tag = tag;
+  return RLO_OK;
+}
+
+static rlo_status read_unknown(reader *r,
+                               uint64_t tag,
+                               rlo__proto_message *message) {
+  const size_t start = r->at;
+  uint64_t number = 0;
+  size_t length = 0;
+  switch (tag & 7) {
+    case WIRE_VARINT:
+      RLO_TRY(read_varint(r, "a number", &number));
+      break;
+    case WIRE_FIXED64:
+      length = 8;
+      break;
+    case WIRE_FIXED32:
+      length = 4;
+      break;
+    case WIRE_BYTES:
+      RLO_TRY(read_length(r, &length));
+      break;
+    default:
+      return RLO_FAIL(RLO_PARSE,
+                      "byte %zu: field %" PRIu64 " is of the wire type %" PRIu64
+                      ", which is none of shapes",
+                      start,
+                      tag >> 3,
+                      tag & 7);
+  }
+  if (r->end - r->at < length) {
+    return fail_cut_off(start, "a number");
+  }
+  r->at += length;
+  rlo__proto_unknown *unknown =
+      append(r->arena, &message->unknown, &message->n_unknown, sizeof *unknown);
+  uint8_t *copy = rlo__proto_arena_take(r->arena, 1, r->at - start);
+  if (unknown == NULL || copy == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(copy, r->bytes + start, r->at - start);
+  *unknown = (rlo__proto_unknown){tag, copy, r->at - start};
+  return RLO_OK;
+}
+
+/* The place of a field's next value. A field that is there once has one. */
+static void *next_place(reader *r, const field_row *field, void *message) {
+  void *place = value_place(message, field);
+  return field->is_repeated
+             ? append(
+                   r->arena, place, count_place(message, field), field->bytes)
+             : place;
+}
+
+static rlo_status read_number(reader *r,
+                              const field_row *field,
+                              void *message) {
+  size_t start = r->at;
+  uint64_t value = 0;
+  RLO_TRY(read_varint(r, "a number", &value));
+  /* protobuf sign-extends numbers of 32 bits to 64. */
+  const int64_t number = (int64_t)value;
+  const int32_t short_number = (int32_t)number;
+  const bool is_true = value != 0;
+  if (field->type == TYPE_INT32 && short_number != number) {
+    return RLO_FAIL(RLO_PARSE,
+                    "byte %zu: the number %" PRId64
+                    " does not fit 32 bits with a sign",
+                    start,
+                    number);
+  }
+  void *place = next_place(r, field, message);
+  if (place == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  if (field->type == TYPE_INT64) {
+    memcpy(place, &number, sizeof number);
+  } else if (field->type == TYPE_INT32) {
+    memcpy(place, &short_number, sizeof short_number);
+  } else {
+    memcpy(place, &is_true, sizeof is_true);
+  }
+  return RLO_OK;
+}
+
+static rlo_status read_string(reader *r,
+                              size_t length,
+                              const field_row *field,
+                              void *message) {
+  if (memchr(r->bytes + r->at, '\0', length) != NULL) {
+    return RLO_FAIL(RLO_PARSE, "byte %zu: a name contains a NUL", r->at);
+  }
+  void *place = next_place(r, field, message);
+  char *copy = rlo__proto_arena_take(r->arena, 1, length + 1);
+  if (place == NULL || copy == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(copy, r->bytes + r->at, length);
+  memcpy(place, &copy, sizeof copy);
+  r->at += length;
+  return RLO_OK;
+}
+
+/* The message that takes all of the range. RLO_PROTO_MAX_DEPTH bounds the
+ * recursion. */
+static rlo_status read_message(reader *r, rlo__proto_message *message);
+
+static rlo_status read_inner(reader *r, const field_row *field, void *message) {
+  rlo__proto_message *inner = rlo__proto_new(r->arena, field->kind, NULL);
+  void *place = next_place(r, field, message);
+  if (inner == NULL || place == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(place, &inner, sizeof inner);
+  return read_message(r, inner);
+}
+
+/* protobuf would merge messages of one field, numbers left out in the second
+ * keeping the values of the first. */
+static rlo_status check_single(size_t start,
+                               const field_row *field,
+                               rlo__proto_message *message) {
+  const void *inner = NULL;
+  if (field->type == TYPE_MESSAGE && !field->is_repeated) {
+    memcpy(&inner, value_place(message, field), sizeof inner);
+  }
+  if (inner != NULL) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "byte %zu: field %" PRIu32
+                    " of %s is there twice, and would have to be merged",
+                    start,
+                    field->number,
+                    message->kind->name);
+  }
+  return RLO_OK;
+}
+
+/* A known field that begins at `start`; its tag has been read. Repeated numbers
+ * stand alone or together. */
+static rlo_status read_known(reader *r,
+                             size_t start,
+                             const field_row *field,
+                             int wire,
+                             rlo__proto_message *message) {
+  RLO_TRY(check_single(start, field, message));
+  if (is_number(field) && wire == WIRE_VARINT) {
+    return read_number(r, field, message);
+  }
+  if (wire != WIRE_BYTES || (is_number(field) && !field->is_repeated)) {
+    return RLO_FAIL(RLO_PARSE,
+                    "byte %zu: field %" PRIu32
+                    " of %s cannot be of wire type %d",
+                    start,
+                    field->number,
+                    message->kind->name,
+                    wire);
+  }
+  size_t length = 0;
+  RLO_TRY(read_length(r, &length));
+  if (field->type == TYPE_STRING) {
+    return read_string(r, length, field, message);
+  }
+  size_t outer_end = r->end;
+  r->end = r->at + length;
+  if (field->type == TYPE_MESSAGE) {
+    RLO_TRY(read_inner(r, field, message));
+  }
+  while (r->at < r->end) {
+    RLO_TRY(read_number(r, field, message));
+  }
+  r->end = outer_end;
+  return RLO_OK;
+}
+
+static rlo_status read_message(reader *r, rlo__proto_message *message) {
+  if (r->depth == RLO_PROTO_MAX_DEPTH) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "byte %zu: more than %d messages lie in each other",
+                    r->at,
+                    RLO_PROTO_MAX_DEPTH);
+  }
+  ++r->depth;
+  while (r->at < r->end) {
+    size_t start = r->at;
+    uint64_t tag = 0;
+    RLO_TRY(read_tag(r, message->kind, &tag));
+    const field_row *field = find_field(message->kind, tag >> 3);
+    RLO_TRY(field == NULL
+                ? read_unknown(r, tag, message)
+                : read_known(r, start, field, (int)(tag & 7), message));
+  }
+  --r->depth;
+  return RLO_OK;
+}
+
+static rlo_status check_size(size_t size_bytes) {
+  if (size_bytes > RLO_PROTO_MAX_BYTES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a message of %zu bytes is beyond the limit of %d",
+                    size_bytes,
+                    RLO_PROTO_MAX_BYTES);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__proto_unpack(const void *bytes,
+                             size_t size_bytes,
+                             const rlo__proto_kind *kind,
+                             rlo_proto_origin **out_origin) {
+  *out_origin = NULL;
+  RLO_TRY(check_size(size_bytes));
+  rlo_proto_origin *origin = rlo__alloc(sizeof *origin);
+  if (origin == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  reader r = {.bytes = bytes, .end = size_bytes, .arena = &origin->arena};
+  origin->message = rlo__proto_new(&origin->arena, kind, NULL);
+  rlo_status status = origin->message == NULL
+                          ? RLO_OUT_OF_MEMORY
+                          : read_message(&r, origin->message);
+  return rlo__proto_return(status, origin, out_origin);
+}
+
+void rlo_proto_origin_release(rlo_proto_origin *origin) {
+  if (origin != NULL) {
+    rlo__proto_arena_deinit(&origin->arena);
+    rlo__free(origin);
+  }
+}
+
+rlo_status rlo__proto_return(rlo_status status,
+                             rlo_proto_origin *origin,
+                             rlo_proto_origin **out_origin) {
+  if (status == RLO_OK && out_origin != NULL) {
+    *out_origin = origin;
+  } else {
+    rlo_proto_origin_release(origin);
+  }
+  return status;
+}
+
+rlo_status rlo__proto_options_read(const rlo_proto_options *options,
+                                   const rlo__proto_kind *kind,
+                                   rlo_proto_options *out_options) {
+  *out_options = (rlo_proto_options)RLO_PROTO_OPTIONS_INIT;
+  RLO_TRY(rlo__options_read("proto options",
+                            "RLO_PROTO_OPTIONS_INIT",
+                            options,
+                            out_options,
+                            sizeof *out_options));
+  const rlo_proto_origin *origin = out_options->origin;
+  if (origin != NULL && origin->message->kind != kind) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the origin is a message of another kind: %s",
+                    origin->message->kind->name);
+  }
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* Writes from the last byte to the first, so that what stands behind a length
+ * is there before it. `end` is NULL for who only counts. */
+typedef struct writer {
+  uint8_t *end;
+  size_t length;
+} writer;
+
+static void put(writer *w, const void *bytes, size_t count) {
+  w->length += count;
+  if (w->end != NULL && count > 0) {
+    memcpy(w->end - w->length, bytes, count);
+  }
+}
+
+static void put_varint(writer *w, uint64_t value) {
+  uint8_t bytes[MAX_VARINT_BYTES];
+  size_t count = 0;
+  for (; value >= 0x80; value >>= 7) {
+    bytes[count++] = (uint8_t)(value | 0x80);
+  }
+  bytes[count++] = (uint8_t)value;
+  put(w, bytes, count);
+}
+
+/* Before what has been written since the length was `before`. */
+static void put_head(writer *w, const field_row *field, size_t before) {
+  put_varint(w, w->length - before);
+  put_varint(w, (uint64_t)field->number << 3 | WIRE_BYTES);
+}
+
+static uint64_t load_number(const field_row *field, const char *place) {
+  int64_t number = 0;
+  int32_t short_number = 0;
+  bool is_true = false;
+  if (field->type == TYPE_INT64) {
+    memcpy(&number, place, sizeof number);
+  } else if (field->type == TYPE_INT32) {
+    memcpy(&short_number, place, sizeof short_number);
+    number = short_number;
+  } else {
+    memcpy(&is_true, place, sizeof is_true);
+    number = is_true;
+  }
+  return (uint64_t)number;
+}
+
+static void put_message(writer *w, const rlo__proto_message *message);
+
+static void put_numbers(writer *w,
+                        const field_row *field,
+                        const char *values,
+                        size_t count) {
+  const size_t before = w->length;
+  for (size_t k = count; k-- > 0;) {
+    put_varint(w, load_number(field, values + k * field->bytes));
+  }
+  if (field->is_repeated && count > 0) {
+    put_head(w, field, before);
+  } else if (count > 0) {
+    put_varint(w, (uint64_t)field->number << 3 | WIRE_VARINT);
+  }
+}
+
+static void put_parts(writer *w,
+                      const field_row *field,
+                      const char *values,
+                      size_t count) {
+  for (size_t k = count; k-- > 0;) {
+    const size_t before = w->length;
+    const void *part;
+    memcpy(&part, values + k * field->bytes, sizeof part);
+    if (field->type == TYPE_STRING) {
+      put(w, part, strlen(part));
+    } else {
+      put_message(w, part);
+    }
+    put_head(w, field, before);
+  }
+}
+
+/* A field that is there once is left out if all its bytes are 0. */
+static bool is_there(const field_row *field, const char *value) {
+  static const char zeros[sizeof(int64_t)];
+  return memcmp(value, zeros, field->bytes) != 0;
+}
+
+static void put_field(writer *w,
+                      const field_row *field,
+                      const rlo__proto_message *message) {
+  const char *values = (const char *)message + field->offset;
+  size_t count = 0;
+  if (field->is_repeated) {
+    memcpy(&count, (const char *)message + field->count_offset, sizeof count);
+    const void *list;
+    memcpy(&list, values, sizeof list);
+    values = list;
+  } else {
+    count = is_there(field, values) ? 1 : 0;
+  }
+  if (is_number(field)) {
+    put_numbers(w, field, values, count);
+  } else {
+    put_parts(w, field, values, count);
+  }
+}
+
+static void put_message(writer *w, const rlo__proto_message *message) {
+  for (size_t k = message->n_unknown; k-- > 0;) {
+    put(w, message->unknown[k].bytes, message->unknown[k].num_bytes);
+    put_varint(w, message->unknown[k].tag);
+  }
+  for (size_t k = message->kind->num_fields; k-- > 0;) {
+    put_field(w, &message->kind->fields[k], message);
+  }
+}
+
+rlo_status rlo__proto_pack(const rlo__proto_message *message,
+                           void *buffer,
+                           size_t capacity,
+                           size_t *out_bytes) {
+  writer counter = {NULL, 0};
+  put_message(&counter, message);
+  *out_bytes = counter.length;
+  RLO_TRY(check_size(*out_bytes));
+  if (*out_bytes > capacity) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "a message of %zu bytes does not fit the room for %zu",
+                    *out_bytes,
+                    capacity);
+  }
+  if (*out_bytes > 0) {
+    writer w = {(uint8_t *)buffer + *out_bytes, 0};
+    put_message(&w, message);
+  }
+  /* What is written can be read again: here, beyond the limits is beyond. */
+  rlo_proto_origin *again = NULL;
+  RLO_TRY(rlo__proto_unpack(buffer, *out_bytes, message->kind, &again));
+  rlo_proto_origin_release(again);
+  return RLO_OK;
 }

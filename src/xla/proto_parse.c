@@ -72,13 +72,13 @@ static rlo_status read_padding(const rlo__layout_message *message,
 
 /* The fields of a sparse array. */
 static rlo_status check_dense(const rlo__layout_message *message) {
-  enum { MAX_DIM_LEVEL_TYPE = 3 };
+  enum { SPARSE_FORMAT = 2, MAX_DIM_LEVEL_TYPE = 3 };
 
   int format = (int)message->format;
-  if (format < 0 || format > RELAYOUT_WIRE__FORMAT__SPARSE_FORMAT) {
+  if (format < 0 || format > SPARSE_FORMAT) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not a format", format);
   }
-  bool is_sparse = format == RELAYOUT_WIRE__FORMAT__SPARSE_FORMAT;
+  bool is_sparse = format == SPARSE_FORMAT;
   for (size_t k = 0; k < message->n_dim_level_types; ++k) {
     int32_t level = message->dim_level_types[k];
     if (level < 0 || level > MAX_DIM_LEVEL_TYPE) {
@@ -136,16 +136,6 @@ static rlo_status read_layout(const rlo__layout_message *message,
   layout.metadata_prefix_bytes = message->dynamic_shape_metadata_prefix_bytes;
   *out_layout = layout;
   return RLO_OK;
-}
-
-/* Moves the origin to the caller, or releases it. */
-static void return_origin(rlo_proto_origin *origin,
-                          rlo_proto_origin **out_origin) {
-  if (out_origin != NULL) {
-    *out_origin = origin;
-  } else {
-    rlo_proto_origin_release(origin);
-  }
 }
 
 static rlo_status read_dims(const rlo__shape_message *message,
@@ -368,19 +358,15 @@ rlo_status rlo_proto_parse_tile(const void *bytes,
   RLO_REQUIRE(out_tile);
   RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(
-      bytes, size_bytes, &relayout_wire__tile_proto__descriptor, &origin));
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, &rlo__proto_tile, &origin));
   rlo_layout layout;
   memset(&layout, 0, sizeof layout);
   rlo_status status =
       read_tile((const rlo__tile_message *)origin->message, &layout);
-  if (status != RLO_OK) {
-    rlo_proto_origin_release(origin);
-    return status;
+  if (status == RLO_OK) {
+    *out_tile = layout.tiles[0];
   }
-  *out_tile = layout.tiles[0];
-  return_origin(origin, out_origin);
-  return RLO_OK;
+  return rlo__proto_return(status, origin, out_origin);
 }
 
 rlo_status rlo_proto_parse_layout(const void *bytes,
@@ -394,18 +380,14 @@ rlo_status rlo_proto_parse_layout(const void *bytes,
   RLO_REQUIRE(out_layout, out_rank);
   RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(
-      bytes, size_bytes, &relayout_wire__layout_proto__descriptor, &origin));
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, &rlo__proto_layout, &origin));
   const rlo__layout_message *message =
       (const rlo__layout_message *)origin->message;
   rlo_status status = read_layout(message, out_layout);
-  if (status != RLO_OK) {
-    rlo_proto_origin_release(origin);
-    return status;
+  if (status == RLO_OK) {
+    *out_rank = (int32_t)message->n_minor_to_major;
   }
-  *out_rank = (int32_t)message->n_minor_to_major;
-  return_origin(origin, out_origin);
-  return RLO_OK;
+  return rlo__proto_return(status, origin, out_origin);
 }
 
 rlo_status rlo_proto_parse_shape(const void *bytes,
@@ -418,8 +400,7 @@ rlo_status rlo_proto_parse_shape(const void *bytes,
   RLO_REQUIRE(out_shape);
   RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(
-      bytes, size_bytes, &relayout_wire__shape_proto__descriptor, &origin));
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, &rlo__proto_shape, &origin));
   const rlo__shape_message *message =
       (const rlo__shape_message *)origin->message;
   rlo_status status = RLO_OK;
@@ -437,12 +418,7 @@ rlo_status rlo_proto_parse_shape(const void *bytes,
       status = read_array(message, out_shape);
       break;
   }
-  if (status != RLO_OK) {
-    rlo_proto_origin_release(origin);
-    return status;
-  }
-  return_origin(origin, out_origin);
-  return RLO_OK;
+  return rlo__proto_return(status, origin, out_origin);
 }
 
 rlo_status rlo_proto_parse_tree(const void *bytes,
@@ -456,18 +432,14 @@ rlo_status rlo_proto_parse_tree(const void *bytes,
   *out_tree = NULL;
   RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(
-      bytes, size_bytes, &relayout_wire__shape_proto__descriptor, &origin));
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, &rlo__proto_shape, &origin));
   rlo_shape_tree *tree = NULL;
   rlo_status status =
       read_tree((const rlo__shape_message *)origin->message, &tree);
-  if (status != RLO_OK) {
-    rlo_proto_origin_release(origin);
-    return status;
+  if (status == RLO_OK) {
+    *out_tree = tree;
   }
-  *out_tree = tree;
-  return_origin(origin, out_origin);
-  return RLO_OK;
+  return rlo__proto_return(status, origin, out_origin);
 }
 
 rlo_status rlo_proto_parse_program(const void *bytes,
@@ -481,18 +453,12 @@ rlo_status rlo_proto_parse_program(const void *bytes,
   *out_program = NULL;
   RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes,
-                            size_bytes,
-                            &relayout_wire__program_shape_proto__descriptor,
-                            &origin));
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, &rlo__proto_program, &origin));
   rlo_program_shape *program = NULL;
   rlo_status status =
       read_program((const rlo__program_message *)origin->message, &program);
-  if (status != RLO_OK) {
-    rlo_proto_origin_release(origin);
-    return status;
+  if (status == RLO_OK) {
+    *out_program = program;
   }
-  *out_program = program;
-  return_origin(origin, out_origin);
-  return RLO_OK;
+  return rlo__proto_return(status, origin, out_origin);
 }

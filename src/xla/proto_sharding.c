@@ -184,21 +184,15 @@ rlo_status rlo_proto_parse_sharding(const void *bytes,
   *out_sharding = NULL;
   RLO_REQUIRE_LIST(bytes, size_bytes);
   rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(
-      bytes, size_bytes, &relayout_wire__op_sharding__descriptor, &origin));
+  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, &rlo__proto_sharding, &origin));
   rlo_status status = read_sharding(
       (const rlo__sharding_message *)origin->message, out_sharding);
-  if (status == RLO_OK && out_origin != NULL) {
-    *out_origin = origin;
-  } else {
-    rlo_proto_origin_release(origin);
-  }
-  return status;
+  return rlo__proto_return(status, origin, out_origin);
 }
 
 /* ----------------------------------------------------------------- writing */
 
-/* What a message points to: it only reads its arrays, which protobuf-c declares
+/* What a message points to: it only reads its arrays, which are declared
  * as writable. */
 typedef struct parts {
   rlo_sharding_tiles tiles;
@@ -281,12 +275,12 @@ rlo_status rlo_proto_format_sharding(const rlo_sharding *sharding,
   RLO_REQUIRE(sharding, out_bytes);
   RLO_REQUIRE_LIST(buffer, capacity);
   rlo_proto_options read;
-  RLO_TRY(rlo__proto_options_read(
-      options, &relayout_wire__op_sharding__descriptor, &read));
+  RLO_TRY(rlo__proto_options_read(options, &rlo__proto_sharding, &read));
   parts p;
-  rlo__sharding_message message = RELAYOUT_WIRE__OP_SHARDING__INIT;
+  rlo__sharding_message message = {.base = {.kind = &rlo__proto_sharding}};
+  if (read.origin != NULL) {
+    message.base = *read.origin->message;
+  }
   RLO_TRY(write_sharding(sharding, &p, &message));
-  rlo__proto_take_unknown(&message.base,
-                          read.origin == NULL ? NULL : read.origin->message);
   return rlo__proto_pack(&message.base, buffer, capacity, out_bytes);
 }

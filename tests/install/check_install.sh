@@ -27,12 +27,9 @@ mv "$work/first" "$work/moved"
   exit 1
 }
 "$work/by_cmake/consumer"
-# The component of protocol buffers, where it is built.
-if [ -x "$work/by_cmake/proto_consumer" ]; then
-  "$work/by_cmake/proto_consumer"
-fi
+"$work/by_cmake/proto_consumer"
 
-# That of MPI. One process needs no mpirun, and no leave to be root.
+# The component of MPI. One process needs no mpirun, and no leave to be root.
 if [ -x "$work/by_cmake/mpi_consumer" ]; then
   "$work/by_cmake/mpi_consumer"
 fi
@@ -47,14 +44,6 @@ if command -v pkg-config >/dev/null; then
     $(pkg-config --cflags --libs relayout)
   LD_LIBRARY_PATH=$(pkg-config --variable=libdir relayout) \
     "$work/by_pkg_config"
-  if [ -x "$work/by_cmake/proto_consumer" ]; then
-    # shellcheck disable=SC2046
-    "$cc" -std=c11 "$here/consumer/proto_consumer.c" \
-      -o "$work/proto_by_pkg_config" \
-      $(pkg-config --cflags --libs relayout-proto)
-    LD_LIBRARY_PATH=$(pkg-config --variable=libdir relayout-proto) \
-      "$work/proto_by_pkg_config"
-  fi
   if [ -x "$work/by_cmake/mpi_consumer" ] && command -v mpicc >/dev/null; then
     # shellcheck disable=SC2046
     mpicc -std=c11 "$here/consumer/mpi_consumer.c" -o "$work/mpi_by_pkg_config" \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write null_calls.c: a call of every public function for each of its pointers.
 
-    generate_null_calls.py INCLUDE_FOLDER OUTPUT [HEADER_TO_LEAVE_OUT...]
+    generate_null_calls.py INCLUDE_FOLDER OUTPUT
 
 Reads the functions that the headers of a folder declare with RLO_API, and
 null_rules.py, which says which pointers may be NULL and what valid arguments
@@ -195,7 +195,7 @@ def check(functions):
 
 
 def main():
-    folder, output, left_out = sys.argv[1], sys.argv[2], sys.argv[3:]
+    folder, output = sys.argv[1], sys.argv[2]
     functions = read_functions(folder, rules.LEFT_OUT)
     wrong = check(functions)
     if wrong or not functions:
@@ -203,7 +203,7 @@ def main():
     releases = {f.parameters[0].kind: "rlo_" + f.name for f in functions
                 if f.name.endswith("_release") and len(f.parameters) == 1}
     releases.update(rules.RELEASES)
-    included = {f.name for f in read_functions(folder, rules.LEFT_OUT + left_out)}
+    included = {f.name for f in read_functions(folder, rules.LEFT_OUT)}
     out = ["/* Written by generate_null_calls.py. */", '#include "nulls/null_objects.h"',
            ""]
     table = []

@@ -188,7 +188,6 @@ static void begin_files(objects *o) {
     exit(2);
   }
   need(rlo_npy_format(&o->shape, o->npy, FILE_BYTES, &o->npy_bytes));
-#ifdef NULL_CALLS_HAS_PROTO
   const rlo_proto_options *options = NULL;
   need(rlo_proto_format_tile(
       &o->tile, options, o->proto_tile, FILE_BYTES, &o->proto_tile_bytes));
@@ -205,7 +204,6 @@ static void begin_files(objects *o) {
                                 o->proto_program,
                                 FILE_BYTES,
                                 &o->proto_program_bytes));
-#endif
 }
 
 /* The files that calls read. */

@@ -13,10 +13,6 @@ RLO_BEGIN_DECLS
  * LayoutProto, ShapeProto, ProgramShapeProto and OpSharding, with the field
  * numbers of 2017 to 2026.
  *
- * These functions are in a library of their own, librelayout-proto, which needs
- * libprotobuf-c and is built where that is found; this header needs nothing of
- * it. Link relayout::proto in CMake, or relayout-proto with pkg-config.
- *
  * Bytes are looked at before any memory is taken for what they say, and what
  * they can say is bounded by the three limits below.
  */
