@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "io/text_layout.h"
 #include "relayout/text.h"
+#include "xla/shape_tree.h"
 
 /* INT, '<=' INT or '?' */
 static rlo_status parse_dim(rlo__text_parser *p, int32_t k) {
@@ -136,111 +137,135 @@ rlo_status rlo_layout_parse(const char *text,
   return RLO_OK;
 }
 
-/* Tuples are opened and closed on the builder, not by recursion, so that no
- * text, however deep, can exhaust the stack. */
-
 static rlo_status at_position(rlo_status status, size_t position) {
   return status == RLO_OK
              ? status
              : rlo__status_prefix(status, "position %zu: ", position);
 }
 
-static rlo_status parse_array(rlo__lexer *lexer,
-                              rlo__tree_builder *builder,
+/* The parser has room for one array: the recursion takes little stack. */
+typedef struct tree_parser {
+  rlo__text_parser array;
+  int64_t num_nodes;
+} tree_parser;
+
+static rlo_status parse_array(tree_parser *t,
                               rlo_shape_kind kind,
-                              const char *expected) {
+                              const char *expected,
+                              rlo_shape_tree **out_tree) {
+  rlo__text_parser *p = &t->array;
+  rlo__lexer *lexer = p->lexer;
   size_t position = lexer->token.position;
-  rlo__text_parser p;
-  memset(&p, 0, sizeof p);
-  p.lexer = lexer;
-  RLO_TRY(parse_one_array(&p, expected));
-  RLO_TRY(at_position(finish_array(&p), position));
-  return at_position(rlo__tree_builder_add(builder, kind, &p.shape), position);
+  memset(p, 0, sizeof *p);
+  p->lexer = lexer;
+  RLO_TRY(parse_one_array(p, expected));
+  RLO_TRY(at_position(finish_array(p), position));
+  return rlo__tree_make_leaf(kind, &p->shape, out_tree);
 }
 
 /* 'token' '[' ']' or 'opaque' '[' ']' */
 static rlo_status parse_empty(rlo__lexer *lexer,
-                              rlo__tree_builder *builder,
-                              rlo_shape_kind kind) {
-  size_t position = lexer->token.position;
+                              rlo_shape_kind kind,
+                              rlo_shape_tree **out_tree) {
   RLO_TRY(rlo__lexer_advance(lexer));
   RLO_TRY(rlo__lexer_expect(lexer, "["));
   RLO_TRY(rlo__lexer_expect(lexer, "]"));
-  return at_position(rlo__tree_builder_add(builder, kind, NULL), position);
+  return rlo__tree_make_leaf(kind, NULL, out_tree);
 }
 
-static rlo_status parse_leaf(rlo__lexer *lexer, rlo__tree_builder *builder) {
+static rlo_status parse_leaf(tree_parser *t, rlo_shape_tree **out_tree) {
+  rlo__lexer *lexer = t->array.lexer;
   if (rlo__lexer_is_at(lexer, "token")) {
-    return parse_empty(lexer, builder, RLO_SHAPE_KIND_TOKEN);
+    return parse_empty(lexer, RLO_SHAPE_KIND_TOKEN, out_tree);
   }
   if (rlo__lexer_is_at(lexer, "opaque") ||
       rlo__lexer_is_at(lexer, "opaque_type")) {
-    return parse_empty(lexer, builder, RLO_SHAPE_KIND_OPAQUE);
+    return parse_empty(lexer, RLO_SHAPE_KIND_OPAQUE, out_tree);
   }
   if (rlo__lexer_is_at(lexer, "b")) {
     RLO_TRY(rlo__lexer_advance(lexer));
     RLO_TRY(rlo__lexer_expect(lexer, "("));
     RLO_TRY(parse_array(
-        lexer, builder, RLO_SHAPE_KIND_BUFFER, "the array of a buffer"));
+        t, RLO_SHAPE_KIND_BUFFER, "the array of a buffer", out_tree));
     return rlo__lexer_expect(lexer, ")");
   }
-  return parse_array(lexer,
-                     builder,
+  return parse_array(t,
                      RLO_SHAPE_KIND_ARRAY,
-                     "an element type, token, opaque, b(...) or '('");
+                     "an element type, token, opaque, b(...) or '('",
+                     out_tree);
 }
 
-/* After a shape: close the tuples that end here, up to a ',' or to the last
- * of those that were opened. */
-static rlo_status close_tuples(rlo__lexer *lexer,
-                               rlo__tree_builder *builder,
-                               int32_t *num_open) {
-  while (*num_open > 0) {
-    if (rlo__lexer_is_at(lexer, ",")) {
-      return rlo__lexer_advance(lexer);
-    }
-    if (!rlo__lexer_is_at(lexer, ")")) {
-      return rlo__lexer_refuse(lexer, "',' or ')'");
+/* What stands within `depth` tuples. On failure *out_tree may be a tree. */
+static rlo_status parse_subshape(tree_parser *t,
+                                 int32_t depth,
+                                 rlo_shape_tree **out_tree);
+
+typedef struct elements {
+  rlo_shape_tree **trees;
+  size_t count, capacity;
+} elements;
+
+/* '(' [shape {',' shape}] ')' */
+static rlo_status parse_elements(tree_parser *t,
+                                 int32_t depth,
+                                 elements *list) {
+  rlo__lexer *lexer = t->array.lexer;
+  RLO_TRY(rlo__lexer_advance(lexer));
+  while (list->count > 0 || !rlo__lexer_is_at(lexer, ")")) {
+    RLO_TRY(rlo__array_reserve(&list->trees,
+                               sizeof(rlo_shape_tree *),
+                               list->count + 1,
+                               &list->capacity));
+    RLO_TRY(parse_subshape(t, depth + 1, &list->trees[list->count++]));
+    if (!rlo__lexer_is_at(lexer, ",")) {
+      break;
     }
     RLO_TRY(rlo__lexer_advance(lexer));
-    rlo__tree_builder_close(builder);
-    --*num_open;
   }
-  return RLO_OK;
+  if (!rlo__lexer_is_at(lexer, ")")) {
+    return rlo__lexer_refuse(lexer, "',' or ')'");
+  }
+  return rlo__lexer_advance(lexer);
 }
 
-rlo_status rlo__text_parse_subshape(rlo__lexer *lexer,
-                                    rlo__tree_builder *builder) {
-  int32_t num_open = 0;
-  do {
-    if (rlo__lexer_is_at(lexer, "(")) {
-      RLO_TRY(
-          at_position(rlo__tree_builder_open(builder), lexer->token.position));
-      RLO_TRY(rlo__lexer_advance(lexer));
-      ++num_open;
-      if (!rlo__lexer_is_at(lexer, ")")) {
-        continue;
-      }
-      RLO_TRY(rlo__lexer_advance(lexer));
-      rlo__tree_builder_close(builder);
-      --num_open;
-    } else {
-      RLO_TRY(parse_leaf(lexer, builder));
-    }
-    RLO_TRY(close_tuples(lexer, builder, &num_open));
-  } while (num_open > 0);
-  return RLO_OK;
+static rlo_status parse_tuple(tree_parser *t,
+                              int32_t depth,
+                              rlo_shape_tree **out_tree) {
+  elements list = {.count = 0};
+  rlo_status status = parse_elements(t, depth, &list);
+  if (status == RLO_OK) {
+    status =
+        rlo_shape_tree_make_tuple((const rlo_shape_tree *const *)list.trees,
+                                  (int64_t)list.count,
+                                  out_tree);
+  }
+  while (list.count > 0) {
+    rlo_shape_tree_release(list.trees[--list.count]);
+  }
+  rlo__free(list.trees);
+  return status;
+}
+
+static rlo_status parse_subshape(tree_parser *t,
+                                 int32_t depth,
+                                 rlo_shape_tree **out_tree) {
+  const rlo__lexer *lexer = t->array.lexer;
+  RLO_TRY(at_position(rlo__tree_check(++t->num_nodes, depth),
+                      lexer->token.position));
+  return rlo__lexer_is_at(lexer, "(") ? parse_tuple(t, depth, out_tree)
+                                      : parse_leaf(t, out_tree);
 }
 
 rlo_status rlo__text_parse_tree(rlo__lexer *lexer, rlo_shape_tree **out_tree) {
-  rlo__tree_builder builder;
-  RLO_TRY(rlo__tree_builder_begin(&builder));
-  rlo_status status = rlo__text_parse_subshape(lexer, &builder);
-  if (status != RLO_OK) {
-    rlo__tree_builder_deinit(&builder);
-    return status;
+  tree_parser t = {.array = {.lexer = lexer}};
+  rlo_shape_tree *tree = NULL;
+  rlo_status status = parse_subshape(&t, 0, &tree);
+  if (status == RLO_OK) {
+    *out_tree = tree;
+  } else {
+    rlo_shape_tree_release(tree);
   }
-  return rlo__tree_builder_finish(&builder, out_tree);
+  return status;
 }
 
 rlo_status rlo_shape_tree_parse(const char *text,

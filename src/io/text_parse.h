@@ -4,11 +4,6 @@
 
 #include "io/text_lex.h"
 #include "relayout/xla/shape_tree.h"
-#include "xla/shape_tree.h"
-
-/** Reads a shape of any kind into the open tuple of the builder. */
-RLO_NODISCARD rlo_status rlo__text_parse_subshape(rlo__lexer *lexer,
-                                                  rlo__tree_builder *builder);
 
 /** Reads a shape of any kind as a tree. */
 RLO_NODISCARD rlo_status rlo__text_parse_tree(rlo__lexer *lexer,

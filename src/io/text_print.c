@@ -273,51 +273,38 @@ size_t rlo_bare_layout_format(const rlo_bare_layout *layout,
   return str.length;
 }
 
-static void print_leaf(rlo__str *str,
-                       const rlo_shape_tree *tree,
-                       int32_t node,
-                       bool with_layouts) {
-  rlo_shape_kind kind = tree->nodes[node].kind;
-  if (kind == RLO_SHAPE_KIND_TOKEN) {
+/* `shape` has room for a leaf: the recursion takes little stack. */
+static void print_subshape(rlo__str *str,
+                           const rlo_shape_tree *tree,
+                           bool with_layouts,
+                           rlo_shape *shape) {
+  if (tree->kind == RLO_SHAPE_KIND_TOKEN) {
     rlo__str_append(str, "token[]");
-    return;
-  }
-  if (kind == RLO_SHAPE_KIND_OPAQUE) {
+  } else if (tree->kind == RLO_SHAPE_KIND_OPAQUE) {
     rlo__str_append(str, "opaque[]");
-    return;
+  } else if (tree->kind == RLO_SHAPE_KIND_TUPLE) {
+    rlo__str_append_char(str, '(');
+    for (int32_t i = 0; i < tree->num_elements; ++i) {
+      rlo__str_append(str, i > 0 ? ", " : "");
+      if (i > 0 && i % 5 == 0) {
+        rlo__str_printf(str, "/*index=%d*/", i);
+      }
+      print_subshape(str, tree->elements[i], with_layouts, shape);
+    }
+    rlo__str_append_char(str, ')');
+  } else {
+    rlo__tree_get_shape(tree, shape);
+    rlo__str_append(str, tree->kind == RLO_SHAPE_KIND_BUFFER ? "b(" : "");
+    print_shape(str, shape, with_layouts);
+    rlo__str_append(str, tree->kind == RLO_SHAPE_KIND_BUFFER ? ")" : "");
   }
-  rlo_shape shape;
-  rlo__tree_get_shape(tree, node, &shape);
-  rlo__str_append(str, kind == RLO_SHAPE_KIND_BUFFER ? "b(" : "");
-  print_shape(str, &shape, with_layouts);
-  rlo__str_append(str, kind == RLO_SHAPE_KIND_BUFFER ? ")" : "");
 }
 
-/* The nodes come in the order of the text: what is left to do between two of
- * them is to close the tuples that have ended. */
 static void print_tree(rlo__str *str,
                        const rlo_shape_tree *tree,
                        bool with_layouts) {
-  int32_t num_open = 0;
-  for (int32_t n = 0; n < tree->num_nodes; ++n) {
-    const rlo__tree_node *node = &tree->nodes[n];
-    for (; num_open > node->depth; --num_open) {
-      rlo__str_append_char(str, ')');
-    }
-    rlo__str_append(str, node->ordinal > 0 ? ", " : "");
-    if (node->ordinal > 0 && node->ordinal % 5 == 0) {
-      rlo__str_printf(str, "/*index=%d*/", node->ordinal);
-    }
-    if (node->kind == RLO_SHAPE_KIND_TUPLE) {
-      rlo__str_append_char(str, '(');
-      num_open = node->depth + 1;
-    } else {
-      print_leaf(str, tree, n, with_layouts);
-    }
-  }
-  for (; num_open > 0; --num_open) {
-    rlo__str_append_char(str, ')');
-  }
+  rlo_shape shape;
+  print_subshape(str, tree, with_layouts, &shape);
 }
 
 size_t rlo_shape_tree_format(const rlo_shape_tree *tree,

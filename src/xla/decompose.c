@@ -155,21 +155,6 @@ rlo_status rlo_shape_is_reshape_or_transpose_bitcast(const rlo_shape *src,
   return RLO_OK;
 }
 
-/* Element types are ignored; element sizes are compared as bits. */
-static rlo_status reshape_flags(const rlo_shape *src,
-                                const rlo_shape *dst,
-                                uint32_t flags,
-                                bool *out_has_elements,
-                                uint32_t *out_flags) {
-  rlo_shape_extent src_extent;
-  rlo_shape_extent dst_extent;
-  RLO_TRY(rlo_shape_measure(src, &src_extent));
-  RLO_TRY(rlo_shape_measure(dst, &dst_extent));
-  *out_has_elements = src_extent.elements > 0 && dst_extent.elements > 0;
-  *out_flags = (flags & RLO_BITCAST_IGNORE_PADDING) | RLO_BITCAST_REINTERPRET;
-  return RLO_OK;
-}
-
 static rlo_status decompose_to_trt(const rlo_shape *src,
                                    const rlo_shape *dst,
                                    uint32_t flags,
@@ -206,47 +191,27 @@ static rlo_status decompose(const rlo_shape *src,
   return decompose_to_trt(src, dst, flags, d);
 }
 
-typedef rlo_status (*decompose_fn)(const rlo_shape *src,
-                                   const rlo_shape *dst,
-                                   uint32_t flags,
-                                   rlo_bitcast_decomposition *d);
-
-static rlo_status run_decomposition(
-    decompose_fn run,
-    const rlo_shape *src,
-    const rlo_shape *dst,
-    uint32_t flags,
-    rlo_bitcast_decomposition *out_decomposition) {
+rlo_status rlo_bitcast_decompose(const rlo_shape *src,
+                                 const rlo_shape *dst,
+                                 uint32_t flags,
+                                 rlo_bitcast_decomposition *out_decomposition) {
+  RLO_REQUIRE(src, dst, out_decomposition);
   rlo_bitcast_decomposition d;
   memset(&d, 0, sizeof d);
-  bool is_array = false;
-  RLO_TRY(reshape_flags(src, dst, flags, &is_array, &flags));
-  if (is_array) {
-    RLO_TRY(run(src, dst, flags, &d));
+  rlo_shape_extent src_extent;
+  rlo_shape_extent dst_extent;
+  RLO_TRY(rlo_shape_measure(src, &src_extent));
+  RLO_TRY(rlo_shape_measure(dst, &dst_extent));
+  if (src_extent.elements > 0 && dst_extent.elements > 0) {
+    /* Element types are ignored; element sizes are compared as bits. */
+    flags = (flags & RLO_BITCAST_IGNORE_PADDING) | RLO_BITCAST_REINTERPRET;
+    RLO_TRY(decompose(src, dst, flags, &d));
   }
   if (d.kind == RLO_BITCAST_KIND_NONE) {
     memset(&d, 0, sizeof d);
   }
   *out_decomposition = d;
   return RLO_OK;
-}
-
-rlo_status rlo_bitcast_decompose(const rlo_shape *src,
-                                 const rlo_shape *dst,
-                                 uint32_t flags,
-                                 rlo_bitcast_decomposition *out_decomposition) {
-  RLO_REQUIRE(src, dst, out_decomposition);
-  return run_decomposition(decompose, src, dst, flags, out_decomposition);
-}
-
-rlo_status rlo_bitcast_decompose_to_trt(
-    const rlo_shape *src,
-    const rlo_shape *dst,
-    uint32_t flags,
-    rlo_bitcast_decomposition *out_decomposition) {
-  RLO_REQUIRE(src, dst, out_decomposition);
-  return run_decomposition(
-      decompose_to_trt, src, dst, flags, out_decomposition);
 }
 
 /* Finds the strides for which element n, in row-major order, has the position

@@ -9,201 +9,327 @@
 #include "base/str.h"
 #include "xla/shape_pack.h"
 
-/* ----------------------------------------------------------------- building */
+/* ----------------------------------------------------------------- lifetime */
 
-rlo_status rlo__tree_builder_begin(rlo__tree_builder *builder) {
-  memset(builder, 0, sizeof *builder);
-  builder->open = -1;
-  builder->tree = rlo__alloc(sizeof *builder->tree);
-  if (builder->tree == NULL) {
+static rlo_shape_tree *new_node(rlo_shape_kind kind, size_t more_bytes) {
+  rlo_shape_tree *tree = rlo__alloc(sizeof *tree + more_bytes);
+  if (tree != NULL) {
+    atomic_init(&tree->references, 1);
+    tree->kind = kind;
+    tree->num_nodes = 1;
+    tree->num_leaves = kind != RLO_SHAPE_KIND_TUPLE;
+  }
+  return tree;
+}
+
+rlo_shape_tree *rlo_shape_tree_retain(rlo_shape_tree *tree) {
+  if (tree != NULL) {
+    atomic_fetch_add_explicit(&tree->references, 1, memory_order_relaxed);
+  }
+  return tree;
+}
+
+void rlo_shape_tree_release(rlo_shape_tree *tree) {
+  if (tree == NULL || atomic_fetch_sub_explicit(
+                          &tree->references, 1, memory_order_acq_rel) > 1) {
+    return;
+  }
+  for (int32_t i = 0; i < tree->num_elements; ++i) {
+    rlo_shape_tree_release(tree->elements[i]);
+  }
+  rlo__free(tree);
+}
+
+/* A tree that only its references count changes. */
+static rlo_shape_tree *share(const rlo_shape_tree *tree) {
+  return rlo_shape_tree_retain((rlo_shape_tree *)(uintptr_t)tree);
+}
+
+/* ------------------------------------------------------------------- leaves */
+
+rlo_status rlo__tree_make_leaf(rlo_shape_kind kind,
+                               const rlo_shape *shape,
+                               rlo_shape_tree **out_tree) {
+  uint8_t packed[RLO__SHAPE_PACK_MAX_BYTES];
+  size_t packed_bytes = shape == NULL ? 0 : rlo__shape_pack(shape, packed);
+  *out_tree = new_node(kind, packed_bytes);
+  if (*out_tree == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&builder->tree->references, 1);
+  memcpy((*out_tree)->elements, packed, packed_bytes);
   return RLO_OK;
 }
 
-void rlo__tree_builder_deinit(rlo__tree_builder *builder) {
-  rlo_shape_tree_release(builder->tree);
-  builder->tree = NULL;
+void rlo__tree_get_shape(const rlo_shape_tree *leaf, rlo_shape *out_shape) {
+  (void)rlo__shape_unpack((const uint8_t *)leaf->elements, out_shape);
 }
 
-/* Reserves room for `more` nodes and `more_bytes` of packed arrays. */
-static rlo_status reserve(rlo__tree_builder *builder,
-                          size_t more,
-                          size_t more_bytes) {
-  rlo_shape_tree *tree = builder->tree;
-  size_t num_nodes = (size_t)tree->num_nodes;
-  if (more > RLO_SHAPE_TREE_MAX_SUBSHAPES - num_nodes) {
+rlo_status rlo_shape_tree_make_array(const rlo_shape *shape,
+                                     rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(shape);
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  return rlo__tree_make_leaf(RLO_SHAPE_KIND_ARRAY, shape, out_tree);
+}
+
+rlo_status rlo_shape_tree_make_buffer(const rlo_shape *shape,
+                                      rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(shape);
+  RLO_TRY(rlo_shape_validate_unbounded(shape));
+  return rlo__tree_make_leaf(RLO_SHAPE_KIND_BUFFER, shape, out_tree);
+}
+
+rlo_status rlo_shape_tree_make_token(rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  return rlo__tree_make_leaf(RLO_SHAPE_KIND_TOKEN, NULL, out_tree);
+}
+
+rlo_status rlo_shape_tree_make_opaque(rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  return rlo__tree_make_leaf(RLO_SHAPE_KIND_OPAQUE, NULL, out_tree);
+}
+
+/* ------------------------------------------------------------------- tuples */
+
+rlo_status rlo__tree_check(int64_t num_nodes, int32_t depth) {
+  if (num_nodes > RLO_SHAPE_TREE_MAX_SUBSHAPES) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%zu tuples and leaves in one tree are beyond the limit of "
-                    "%d",
-                    num_nodes + more,
+                    "%" PRId64
+                    " tuples and leaves in one tree are beyond the limit of %d",
+                    num_nodes,
                     RLO_SHAPE_TREE_MAX_SUBSHAPES);
   }
-  if (num_nodes + more > builder->node_capacity) {
-    size_t capacity = 2 * builder->node_capacity + more;
-    rlo__tree_node *nodes = rlo__alloc_resize(
-        tree->nodes, num_nodes, capacity, sizeof tree->nodes[0]);
-    if (nodes == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    tree->nodes = nodes;
-    builder->node_capacity = capacity;
-  }
-  if (tree->packed_bytes + more_bytes > builder->packed_capacity) {
-    size_t capacity = 2 * builder->packed_capacity + more_bytes;
-    uint8_t *packed =
-        rlo__alloc_resize(tree->packed, tree->packed_bytes, capacity, 1);
-    if (packed == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    tree->packed = packed;
-    builder->packed_capacity = capacity;
-  }
-  return RLO_OK;
-}
-
-/* Checks the depth of a node, or a subtree of this depth, that is added next.
- */
-static rlo_status check_depth(const rlo__tree_builder *builder, int32_t below) {
-  const rlo_shape_tree *tree = builder->tree;
-  int32_t depth = builder->open < 0 ? 0 : tree->nodes[builder->open].depth + 1;
-  if (depth + below > RLO_SHAPE_TREE_MAX_DEPTH) {
+  if (depth > RLO_SHAPE_TREE_MAX_DEPTH) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "%d tuples inside one another are beyond the limit of %d",
-                    depth + below,
+                    depth,
                     RLO_SHAPE_TREE_MAX_DEPTH);
   }
   return RLO_OK;
 }
 
-/* Makes a new node the next element of the open tuple. */
-static void place(rlo__tree_builder *builder, rlo__tree_node *node) {
-  rlo_shape_tree *tree = builder->tree;
-  node->parent = builder->open;
-  node->ordinal = 0;
-  node->depth = 0;
-  if (builder->open >= 0) {
-    rlo__tree_node *parent = &tree->nodes[builder->open];
-    node->ordinal = parent->num_elements++;
-    node->depth = parent->depth + 1;
-  }
-  if (node->depth > tree->depth) {
-    tree->depth = node->depth;
-  }
-}
-
-rlo_status rlo__tree_builder_open(rlo__tree_builder *builder) {
-  RLO_TRY(check_depth(builder, 0));
-  RLO_TRY(reserve(builder, 1, 0));
-  rlo_shape_tree *tree = builder->tree;
-  rlo__tree_node *node = &tree->nodes[tree->num_nodes];
-  memset(node, 0, sizeof *node);
-  node->kind = RLO_SHAPE_KIND_TUPLE;
-  node->offset = tree->packed_bytes;
-  place(builder, node);
-  builder->open = tree->num_nodes++;
-  return RLO_OK;
-}
-
-void rlo__tree_builder_close(rlo__tree_builder *builder) {
-  rlo__tree_node *tuple = &builder->tree->nodes[builder->open];
-  tuple->num_nodes = builder->tree->num_nodes - builder->open;
-  builder->open = tuple->parent;
-}
-
-rlo_status rlo__tree_builder_add(rlo__tree_builder *builder,
-                                 rlo_shape_kind kind,
-                                 const rlo_shape *shape) {
-  uint8_t packed[RLO__SHAPE_PACK_MAX_BYTES];
-  size_t packed_bytes = shape == NULL ? 0 : rlo__shape_pack(shape, packed);
-  RLO_TRY(check_depth(builder, 0));
-  RLO_TRY(reserve(builder, 1, packed_bytes));
-  rlo_shape_tree *tree = builder->tree;
-  rlo__tree_node *node = &tree->nodes[tree->num_nodes];
-  memset(node, 0, sizeof *node);
-  node->kind = kind;
-  node->offset = tree->packed_bytes;
-  node->num_nodes = 1;
-  place(builder, node);
-  if (packed_bytes > 0) {
-    memcpy(tree->packed + tree->packed_bytes, packed, packed_bytes);
-  }
-  tree->packed_bytes += packed_bytes;
-  ++tree->num_nodes;
-  ++tree->num_leaves;
-  return RLO_OK;
-}
-
-rlo_status rlo__tree_builder_copy(rlo__tree_builder *builder,
-                                  const rlo_shape_tree *source,
-                                  int32_t first) {
-  int32_t end = rlo__tree_node_end(source, first);
-  size_t begin_bytes = source->nodes[first].offset;
-  size_t end_bytes = end < source->num_nodes ? source->nodes[end].offset
-                                             : source->packed_bytes;
-  int32_t below = 0;
-  for (int32_t n = first; n < end; ++n) {
-    int32_t depth = source->nodes[n].depth - source->nodes[first].depth;
-    below = depth > below ? depth : below;
-  }
-  RLO_TRY(check_depth(builder, below));
-  RLO_TRY(reserve(builder, (size_t)(end - first), end_bytes - begin_bytes));
-
-  rlo_shape_tree *tree = builder->tree;
-  int32_t shift = tree->num_nodes - first;
-  for (int32_t n = first; n < end; ++n) {
-    rlo__tree_node *node = &tree->nodes[n + shift];
-    *node = source->nodes[n];
-    node->offset = node->offset - begin_bytes + tree->packed_bytes;
-    if (n == first) {
-      place(builder, node);
-    } else {
-      node->parent += shift;
-      node->depth = tree->nodes[node->parent].depth + 1;
-    }
-    tree->num_leaves += node->kind != RLO_SHAPE_KIND_TUPLE;
-    tree->depth = node->depth > tree->depth ? node->depth : tree->depth;
-  }
-  if (end_bytes > begin_bytes) {
-    memcpy(tree->packed + tree->packed_bytes,
-           source->packed + begin_bytes,
-           end_bytes - begin_bytes);
-  }
-  tree->packed_bytes += end_bytes - begin_bytes;
-  tree->num_nodes += end - first;
-  return RLO_OK;
-}
-
-rlo_status rlo__tree_builder_finish(rlo__tree_builder *builder,
-                                    rlo_shape_tree **out_tree) {
-  rlo_shape_tree *tree = builder->tree;
-  tree->slots =
-      rlo__alloc_array((size_t)tree->num_nodes, sizeof tree->slots[0]);
-  if (tree->slots == NULL) {
-    rlo__tree_builder_deinit(builder);
+/* A tuple with room for so many elements, which are NULL. */
+static rlo_status begin_tuple(int64_t num_elements, rlo_shape_tree **out_tree) {
+  RLO_TRY(rlo__tree_check(num_elements + 1, 0));
+  *out_tree = new_node(RLO_SHAPE_KIND_TUPLE,
+                       (size_t)num_elements * sizeof(rlo_shape_tree *));
+  if (*out_tree == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  int32_t next = 0;
-  for (int32_t n = 0; n < tree->num_nodes; ++n) {
-    rlo__tree_node *node = &tree->nodes[n];
-    node->first_slot = next;
-    next += node->num_elements;
-    if (node->parent >= 0) {
-      tree->slots[tree->nodes[node->parent].first_slot + node->ordinal] = n;
-    }
-  }
-  builder->tree = NULL;
-  *out_tree = tree;
+  (*out_tree)->num_elements = (int32_t)num_elements;
   return RLO_OK;
 }
 
-/* ----------------------------------------------------------------- lookup */
+static rlo_status count_elements(rlo_shape_tree *tuple) {
+  int64_t num_nodes = 1;
+  for (int32_t i = 0; i < tuple->num_elements; ++i) {
+    const rlo_shape_tree *element = tuple->elements[i];
+    num_nodes += element->num_nodes;
+    tuple->num_leaves += element->num_leaves;
+    tuple->depth =
+        element->depth < tuple->depth ? tuple->depth : element->depth + 1;
+  }
+  tuple->num_nodes = (int32_t)num_nodes;
+  return rlo__tree_check(num_nodes, tuple->depth);
+}
 
-void rlo__tree_get_shape(const rlo_shape_tree *tree,
-                         int32_t node,
-                         rlo_shape *out_shape) {
-  (void)rlo__shape_unpack(tree->packed + tree->nodes[node].offset, out_shape);
+/* Gives a tuple with all of its elements to the caller, or releases it. */
+static rlo_status finish_tuple(rlo_status status,
+                               rlo_shape_tree *tuple,
+                               rlo_shape_tree **out_tree) {
+  if (status == RLO_OK) {
+    status = count_elements(tuple);
+  }
+  if (status == RLO_OK) {
+    *out_tree = tuple;
+  } else {
+    rlo_shape_tree_release(tuple);
+  }
+  return status;
+}
+
+rlo_status rlo_shape_tree_make_nil(rlo_shape_tree **out_tree) {
+  return rlo_shape_tree_make_tuple(NULL, 0, out_tree);
+}
+
+/* Makes a tuple of elements in three ranges, shared. */
+static rlo_status join(const rlo_shape_tree *const *head,
+                       int64_t num_head,
+                       const rlo_shape_tree *middle,
+                       const rlo_shape_tree *const *tail,
+                       int64_t num_tail,
+                       rlo_shape_tree **out_tree) {
+  rlo_shape_tree *tuple = NULL;
+  RLO_TRY(begin_tuple(num_head + (middle != NULL) + num_tail, &tuple));
+  rlo_shape_tree **next = tuple->elements;
+  for (int64_t i = 0; i < num_head; ++i) {
+    *next++ = share(head[i]);
+  }
+  if (middle != NULL) {
+    *next++ = share(middle);
+  }
+  for (int64_t i = 0; i < num_tail; ++i) {
+    *next++ = share(tail[i]);
+  }
+  return finish_tuple(RLO_OK, tuple, out_tree);
+}
+
+rlo_status rlo_shape_tree_make_tuple(const rlo_shape_tree *const *elements,
+                                     int64_t num_elements,
+                                     rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE_EACH(elements, num_elements);
+  if (num_elements < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a tuple cannot have %" PRId64 " elements",
+                    num_elements);
+  }
+  return join(elements, num_elements, NULL, NULL, 0, out_tree);
+}
+
+/* The elements of a tuple, for `join`. */
+static rlo_status get_elements(const rlo_shape_tree *tuple,
+                               const rlo_shape_tree *const **out_elements) {
+  if (tuple->kind != RLO_SHAPE_KIND_TUPLE) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the root is no tuple");
+  }
+  *out_elements = (const rlo_shape_tree *const *)tuple->elements;
+  return RLO_OK;
+}
+
+rlo_status rlo_shape_tree_append_to_tuple(const rlo_shape_tree *tuple,
+                                          const rlo_shape_tree *element,
+                                          rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(tuple, element);
+  const rlo_shape_tree *const *elements;
+  RLO_TRY(get_elements(tuple, &elements));
+  return join(elements, tuple->num_elements, element, NULL, 0, out_tree);
+}
+
+rlo_status rlo_shape_tree_update_tuple(const rlo_shape_tree *tuple,
+                                       int64_t position,
+                                       const rlo_shape_tree *element,
+                                       rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(tuple, element);
+  const rlo_shape_tree *const *elements;
+  RLO_TRY(get_elements(tuple, &elements));
+  if (position < 0 || position >= tuple->num_elements) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "element %" PRId64 " is outside of a tuple with %d",
+                    position,
+                    tuple->num_elements);
+  }
+  return join(elements,
+              position,
+              element,
+              elements + position + 1,
+              tuple->num_elements - position - 1,
+              out_tree);
+}
+
+rlo_status rlo_shape_tree_slice_tuple(const rlo_shape_tree *tuple,
+                                      int64_t start,
+                                      int64_t limit,
+                                      rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(tuple);
+  const rlo_shape_tree *const *elements;
+  RLO_TRY(get_elements(tuple, &elements));
+  if (start < 0 || start > limit || limit > tuple->num_elements) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "the elements from %" PRId64 " to %" PRId64
+                    " are no part of a tuple with %d",
+                    start,
+                    limit,
+                    tuple->num_elements);
+  }
+  return join(elements + start, limit - start, NULL, NULL, 0, out_tree);
+}
+
+static void share_leaves(const rlo_shape_tree *tree, rlo_shape_tree ***next) {
+  if (tree->kind != RLO_SHAPE_KIND_TUPLE) {
+    *(*next)++ = share(tree);
+  }
+  for (int32_t i = 0; i < tree->num_elements; ++i) {
+    share_leaves(tree->elements[i], next);
+  }
+}
+
+rlo_status rlo_shape_tree_flatten(const rlo_shape_tree *tree,
+                                  rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(tree);
+  rlo_shape_tree *tuple = NULL;
+  RLO_TRY(begin_tuple(tree->num_leaves, &tuple));
+  rlo_shape_tree **next = tuple->elements;
+  share_leaves(tree, &next);
+  return finish_tuple(RLO_OK, tuple, out_tree);
+}
+
+/* ------------------------------------------------------------------- lookup */
+
+rlo_shape_kind rlo_shape_tree_kind(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(RLO_SHAPE_KIND_OPAQUE, tree);
+  return tree->kind;
+}
+
+int64_t rlo_shape_tree_tuple_element_count(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(0, tree);
+  return tree->num_elements;
+}
+
+bool rlo_shape_tree_is_nested_tuple(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(false, tree);
+  for (int32_t i = 0; i < tree->num_elements; ++i) {
+    if (tree->elements[i]->kind == RLO_SHAPE_KIND_TUPLE) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool rlo_shape_tree_is_empty_tuple(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(false, tree);
+  return tree->kind == RLO_SHAPE_KIND_TUPLE && tree->num_elements == 0;
+}
+
+int64_t rlo_shape_tree_subshape_count(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(0, tree);
+  return tree->num_nodes;
+}
+
+int64_t rlo_shape_tree_leaf_count(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(0, tree);
+  return tree->num_leaves;
+}
+
+int32_t rlo_shape_tree_depth(const rlo_shape_tree *tree) {
+  RLO_REQUIRE_OR(0, tree);
+  return tree->depth;
+}
+
+/* Follows a path as far as it goes; *out_steps is `count` if that is all of
+ * it. */
+static const rlo_shape_tree *follow(const rlo_shape_tree *tree,
+                                    const int64_t *index,
+                                    int32_t count,
+                                    int32_t *out_steps) {
+  int32_t i = 0;
+  while (i < count && index[i] >= 0 && index[i] < tree->num_elements) {
+    tree = tree->elements[index[i++]];
+  }
+  *out_steps = i;
+  return tree;
 }
 
 static const char *kind_name(rlo_shape_kind kind) {
@@ -223,208 +349,83 @@ static const char *kind_name(rlo_shape_kind kind) {
   }
 }
 
-rlo_status rlo__tree_find(const rlo_shape_tree *tree,
-                          const int64_t *index,
-                          int32_t count,
-                          int32_t *out_node) {
+static rlo_status find(const rlo_shape_tree *tree,
+                       const int64_t *index,
+                       int32_t count,
+                       const rlo_shape_tree **out_subtree) {
   if (count < 0) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "a path of %d entries is no path", count);
   }
-  int32_t node = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    const rlo__tree_node *around = &tree->nodes[node];
-    if (around->kind != RLO_SHAPE_KIND_TUPLE) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "entry %d of the path looks for element %" PRId64
-                      " of %s, which has none",
-                      i,
-                      index[i],
-                      kind_name(around->kind));
-    }
-    if (index[i] < 0 || index[i] >= around->num_elements) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "entry %d of the path looks for element %" PRId64
-                      " of a tuple with %d",
-                      i,
-                      index[i],
-                      around->num_elements);
-    }
-    node = rlo__tree_element(tree, node, index[i]);
+  int32_t steps;
+  *out_subtree = follow(tree, index, count, &steps);
+  if (steps == count) {
+    return RLO_OK;
   }
-  *out_node = node;
-  return RLO_OK;
-}
-
-rlo_status rlo__tree_prefix(rlo_status status,
-                            const rlo_shape_tree *tree,
-                            int32_t node) {
-  /* Prints the last entries of a long path. */
-  enum { MOST = 8 };
-
-  int64_t last[MOST];
-  int32_t depth = tree->nodes[node].depth;
-  int32_t count = 0;
-  for (int32_t n = node; n > 0 && count < MOST; n = tree->nodes[n].parent) {
-    last[count++] = tree->nodes[n].ordinal;
+  if ((*out_subtree)->kind == RLO_SHAPE_KIND_TUPLE) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "entry %d of the path looks for element %" PRId64
+                    " of a tuple with %d",
+                    steps,
+                    index[steps],
+                    (*out_subtree)->num_elements);
   }
-  if (count == 0) {
-    return status;
-  }
-  char path[MOST * 12 + 8];
-  rlo__str str = rlo__str_over(path, sizeof path);
-  rlo__str_append(&str, depth > MOST ? "...," : "");
-  while (count > 0) {
-    --count;
-    rlo__str_printf(&str, "%" PRId64 "%s", last[count], count > 0 ? "," : "");
-  }
-  return rlo__status_prefix(status, "subshape {%s}: ", path);
-}
-
-/* ------------------------------------------------------------------- public */
-
-static rlo_status make_leaf(rlo_shape_kind kind,
-                            const rlo_shape *shape,
-                            rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  if (shape != NULL) {
-    RLO_TRY(rlo_shape_validate_unbounded(shape));
-  }
-  rlo__tree_builder builder;
-  RLO_TRY(rlo__tree_builder_begin(&builder));
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__tree_builder_add(&builder, kind, shape));
-  return rlo__tree_builder_finish(&builder, out_tree);
-
-fail:
-  rlo__tree_builder_deinit(&builder);
-  return status;
-}
-
-rlo_status rlo_shape_tree_make_array(const rlo_shape *shape,
-                                     rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(shape);
-  return make_leaf(RLO_SHAPE_KIND_ARRAY, shape, out_tree);
-}
-
-rlo_status rlo_shape_tree_make_buffer(const rlo_shape *shape,
-                                      rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(shape);
-  return make_leaf(RLO_SHAPE_KIND_BUFFER, shape, out_tree);
-}
-
-rlo_status rlo_shape_tree_make_token(rlo_shape_tree **out_tree) {
-  return make_leaf(RLO_SHAPE_KIND_TOKEN, NULL, out_tree);
-}
-
-rlo_status rlo_shape_tree_make_opaque(rlo_shape_tree **out_tree) {
-  return make_leaf(RLO_SHAPE_KIND_OPAQUE, NULL, out_tree);
-}
-
-rlo_shape_tree *rlo_shape_tree_retain(rlo_shape_tree *tree) {
-  if (tree != NULL) {
-    atomic_fetch_add_explicit(&tree->references, 1, memory_order_relaxed);
-  }
-  return tree;
-}
-
-void rlo_shape_tree_release(rlo_shape_tree *tree) {
-  if (tree == NULL || atomic_fetch_sub_explicit(
-                          &tree->references, 1, memory_order_acq_rel) > 1) {
-    return;
-  }
-  rlo__free(tree->nodes);
-  rlo__free(tree->slots);
-  rlo__free(tree->packed);
-  rlo__free(tree);
-}
-
-rlo_shape_kind rlo_shape_tree_kind(const rlo_shape_tree *tree) {
-  RLO_REQUIRE_OR(RLO_SHAPE_KIND_OPAQUE, tree);
-  return tree->nodes[0].kind;
-}
-
-int64_t rlo_shape_tree_tuple_element_count(const rlo_shape_tree *tree) {
-  RLO_REQUIRE_OR(0, tree);
-  return tree->nodes[0].num_elements;
-}
-
-bool rlo_shape_tree_is_nested_tuple(const rlo_shape_tree *tree) {
-  RLO_REQUIRE_OR(false, tree);
-  int32_t n = 1;
-  while (n < tree->num_nodes) {
-    if (tree->nodes[n].kind == RLO_SHAPE_KIND_TUPLE) {
-      return true;
-    }
-    ++n;
-  }
-  return false;
-}
-
-bool rlo_shape_tree_is_empty_tuple(const rlo_shape_tree *tree) {
-  RLO_REQUIRE_OR(false, tree);
-  return tree->nodes[0].kind == RLO_SHAPE_KIND_TUPLE &&
-         tree->nodes[0].num_elements == 0;
-}
-
-int64_t rlo_shape_tree_subshape_count(const rlo_shape_tree *tree) {
-  RLO_REQUIRE_OR(0, tree);
-  return tree->num_nodes;
-}
-
-int64_t rlo_shape_tree_leaf_count(const rlo_shape_tree *tree) {
-  RLO_REQUIRE_OR(0, tree);
-  return tree->num_leaves;
-}
-
-int32_t rlo_shape_tree_depth(const rlo_shape_tree *tree) {
-  RLO_REQUIRE_OR(0, tree);
-  return tree->depth;
-}
-
-/* Follows a path without recording a failure. */
-static bool find_quietly(const rlo_shape_tree *tree,
-                         const int64_t *index,
-                         int32_t count,
-                         int32_t *out_node) {
-  int32_t node = 0;
-  if (count < 0) {
-    return false;
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    if (index[i] < 0 || index[i] >= tree->nodes[node].num_elements) {
-      return false;
-    }
-    node = rlo__tree_element(tree, node, index[i]);
-  }
-  *out_node = node;
-  return true;
+  return RLO_FAIL(RLO_OUT_OF_RANGE,
+                  "entry %d of the path looks for element %" PRId64
+                  " of %s, which has none",
+                  steps,
+                  index[steps],
+                  kind_name((*out_subtree)->kind));
 }
 
 bool rlo_shape_tree_index_is_valid(const rlo_shape_tree *tree,
                                    const int64_t *index,
                                    int32_t count) {
-  if (tree == NULL || (index == NULL && count > 0)) {
-    return false;
+  int32_t steps = -1;
+  if (tree != NULL && (index != NULL || count == 0)) {
+    (void)follow(tree, index, count, &steps);
   }
-  int32_t node;
-  return find_quietly(tree, index, count, &node);
+  return steps >= 0 && steps == count;
 }
 
 bool rlo_shape_tree_is_leaf_index(const rlo_shape_tree *tree,
                                   const int64_t *index,
                                   int32_t count) {
-  if (tree == NULL || (index == NULL && count > 0)) {
-    return false;
+  int32_t steps;
+  return rlo_shape_tree_index_is_valid(tree, index, count) &&
+         follow(tree, index, count, &steps)->kind != RLO_SHAPE_KIND_TUPLE;
+}
+
+rlo_status rlo_shape_tree_get_subshape(const rlo_shape_tree *tree,
+                                       const int64_t *index,
+                                       int32_t count,
+                                       rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(tree);
+  RLO_REQUIRE_LIST(index, count);
+  const rlo_shape_tree *subtree = NULL;
+  RLO_TRY(find(tree, index, count, &subtree));
+  *out_tree = share(subtree);
+  return RLO_OK;
+}
+
+rlo_status rlo__tree_prefix(rlo_status status,
+                            const int64_t *path,
+                            int32_t count) {
+  /* Prints the last entries of a long path. */
+  enum { MOST = 8 };
+
+  if (count == 0) {
+    return status;
   }
-  int32_t node;
-  return find_quietly(tree, index, count, &node) &&
-         tree->nodes[node].kind != RLO_SHAPE_KIND_TUPLE;
+  char text[MOST * 12 + 8];
+  rlo__str str = rlo__str_over(text, sizeof text);
+  rlo__str_append(&str, count > MOST ? "...," : "");
+  for (int32_t i = count > MOST ? count - MOST : 0; i < count; ++i) {
+    rlo__str_printf(&str, "%" PRId64 "%s", path[i], i < count - 1 ? "," : "");
+  }
+  return rlo__status_prefix(status, "subshape {%s}: ", text);
 }
 
 rlo_status rlo_shape_tree_get_array(const rlo_shape_tree *tree,
@@ -433,14 +434,105 @@ rlo_status rlo_shape_tree_get_array(const rlo_shape_tree *tree,
                                     rlo_shape *out_shape) {
   RLO_REQUIRE(tree, out_shape);
   RLO_REQUIRE_LIST(index, count);
-  int32_t node = 0;
-  RLO_TRY(rlo__tree_find(tree, index, count, &node));
-  rlo_shape_kind kind = tree->nodes[node].kind;
-  if (!rlo__shape_kind_has_shape(kind)) {
-    rlo_status status =
-        RLO_FAIL(RLO_INVALID_ARGUMENT, "%s is no array", kind_name(kind));
-    return rlo__tree_prefix(status, tree, node);
+  const rlo_shape_tree *subtree = NULL;
+  RLO_TRY(find(tree, index, count, &subtree));
+  if (!rlo__shape_kind_has_shape(subtree->kind)) {
+    rlo_status status = RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "%s is no array", kind_name(subtree->kind));
+    return rlo__tree_prefix(status, index, count);
   }
-  rlo__tree_get_shape(tree, node, out_shape);
+  rlo__tree_get_shape(subtree, out_shape);
   return RLO_OK;
+}
+
+/* --------------------------------------------------------- trees by changes */
+
+/* Makes the arrays of a new tree, by a function or with the layouts of another
+ * tree. */
+typedef struct change {
+  rlo_shape_map_fn map;
+  void *payload;
+  int64_t path[RLO_SHAPE_TREE_MAX_DEPTH];
+  /* Of the current leaf: here, so that the recursion takes little stack. */
+  rlo_shape old, shape;
+} change;
+
+static rlo_status take_layout(change *c, const rlo_shape_tree *from) {
+  rlo__tree_get_shape(from, &c->old);
+  if (c->old.rank != c->shape.rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the layout of rank %d is not for an array of rank %d",
+                    c->old.rank,
+                    c->shape.rank);
+  }
+  c->shape.layout = c->old.layout;
+  return RLO_OK;
+}
+
+static rlo_status change_leaf(change *c,
+                              const rlo_shape_tree *leaf,
+                              const rlo_shape_tree *from,
+                              rlo_shape_tree **out_tree) {
+  if (!rlo__shape_kind_has_shape(leaf->kind)) {
+    *out_tree = share(leaf);
+    return RLO_OK;
+  }
+  rlo__tree_get_shape(leaf, &c->old);
+  c->shape = c->old;
+  RLO_TRY(from != NULL ? take_layout(c, from)
+                       : c->map(&c->old, &c->shape, c->payload));
+  RLO_TRY(rlo_shape_validate_unbounded(&c->shape));
+  return rlo__tree_make_leaf(leaf->kind, &c->shape, out_tree);
+}
+
+/* `from` is the subtree at the same place of another tree, or NULL. A failure
+ * says where it is. */
+static rlo_status change_tree(change *c,
+                              const rlo_shape_tree *tree,
+                              const rlo_shape_tree *from,
+                              int32_t depth,
+                              rlo_shape_tree **out_tree) {
+  if (from != NULL &&
+      (from->kind != tree->kind || from->num_elements != tree->num_elements)) {
+    rlo_status status =
+        RLO_FAIL(RLO_INVALID_ARGUMENT, "the trees differ in structure here");
+    return rlo__tree_prefix(status, c->path, depth);
+  }
+  if (tree->kind != RLO_SHAPE_KIND_TUPLE) {
+    rlo_status status = change_leaf(c, tree, from, out_tree);
+    return status == RLO_OK ? status : rlo__tree_prefix(status, c->path, depth);
+  }
+  rlo_shape_tree *tuple = NULL;
+  RLO_TRY(begin_tuple(tree->num_elements, &tuple));
+  rlo_status status = RLO_OK;
+  for (int32_t i = 0; i < tree->num_elements && status == RLO_OK; ++i) {
+    c->path[depth] = i;
+    status = change_tree(c,
+                         tree->elements[i],
+                         from == NULL ? NULL : from->elements[i],
+                         depth + 1,
+                         &tuple->elements[i]);
+  }
+  return finish_tuple(status, tuple, out_tree);
+}
+
+rlo_status rlo_shape_tree_map_arrays(const rlo_shape_tree *tree,
+                                     rlo_shape_map_fn map,
+                                     void *payload,
+                                     rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(tree, map);
+  change c = {.map = map, .payload = payload};
+  return change_tree(&c, tree, NULL, 0, out_tree);
+}
+
+rlo_status rlo_shape_tree_copy_layouts(const rlo_shape_tree *from,
+                                       const rlo_shape_tree *to,
+                                       rlo_shape_tree **out_tree) {
+  RLO_REQUIRE(out_tree);
+  *out_tree = NULL;
+  RLO_REQUIRE(from, to);
+  change c = {.map = NULL};
+  return change_tree(&c, to, from, 0, out_tree);
 }

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "relayout/xla/layout_util.h"
@@ -11,57 +10,44 @@
 /* ------------------------------------------------------------------ walking */
 
 typedef struct walk {
-  const rlo_shape_tree *tree;
+  rlo_walk_order order;
   rlo_subshape_fn visit;
   void *payload;
-  /* The path to the last node entered; its prefixes are the paths to the
-   * enclosing tuples. */
-  int64_t *path;
+  int64_t path[RLO_SHAPE_TREE_MAX_DEPTH];
+  /* Of the current leaf: here, so that the recursion takes little stack. */
+  rlo_shape shape;
 } walk;
 
-static rlo_status visit_node(const walk *w, int32_t node) {
-  const rlo__tree_node *n = &w->tree->nodes[node];
-  rlo_shape shape;
+static rlo_status visit_node(walk *w,
+                             const rlo_shape_tree *tree,
+                             int32_t depth) {
   rlo_subshape subshape = {
       .index = w->path,
-      .index_count = n->depth,
-      .kind = n->kind,
-      .num_elements = n->num_elements,
+      .index_count = depth,
+      .kind = tree->kind,
+      .num_elements = tree->num_elements,
   };
-  if (rlo__shape_kind_has_shape(n->kind)) {
-    rlo__tree_get_shape(w->tree, node, &shape);
-    subshape.shape = &shape;
+  if (rlo__shape_kind_has_shape(tree->kind)) {
+    rlo__tree_get_shape(tree, &w->shape);
+    subshape.shape = &w->shape;
   }
   return w->visit(&subshape, w->payload);
 }
 
-/* Leaves the tuples from `tuple` outwards that end before `next`. */
-static rlo_status leave(const walk *w, int32_t tuple, int32_t next) {
-  for (int32_t n = tuple; n >= 0; n = w->tree->nodes[n].parent) {
-    if (rlo__tree_node_end(w->tree, n) != next) {
-      break;
-    }
-    RLO_TRY(visit_node(w, n));
+static rlo_status walk_tree(walk *w,
+                            const rlo_shape_tree *tree,
+                            int32_t depth) {
+  const bool is_tuple = tree->kind == RLO_SHAPE_KIND_TUPLE;
+  if (!is_tuple || w->order == RLO_WALK_PRE_ORDER) {
+    RLO_TRY(visit_node(w, tree, depth));
   }
-  return RLO_OK;
-}
-
-static rlo_status walk_all(const walk *w, rlo_walk_order order) {
-  const rlo_shape_tree *tree = w->tree;
-  for (int32_t i = 0; i < tree->num_nodes; ++i) {
-    const rlo__tree_node *n = &tree->nodes[i];
-    bool is_tuple = n->kind == RLO_SHAPE_KIND_TUPLE;
-    if (n->depth > 0) {
-      w->path[n->depth - 1] = n->ordinal;
-    }
-    if (!is_tuple || order == RLO_WALK_PRE_ORDER) {
-      RLO_TRY(visit_node(w, i));
-    }
-    if (order == RLO_WALK_POST_ORDER) {
-      RLO_TRY(leave(w, is_tuple ? i : n->parent, i + 1));
-    }
+  for (int32_t i = 0; i < tree->num_elements; ++i) {
+    w->path[depth] = i;
+    RLO_TRY(walk_tree(w, tree->elements[i], depth + 1));
   }
-  return RLO_OK;
+  return is_tuple && w->order == RLO_WALK_POST_ORDER
+             ? visit_node(w, tree, depth)
+             : RLO_OK;
 }
 
 rlo_status rlo_shape_tree_for_each_subshape(const rlo_shape_tree *tree,
@@ -74,32 +60,36 @@ rlo_status rlo_shape_tree_for_each_subshape(const rlo_shape_tree *tree,
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "%d is not an order of walking", (int)order);
   }
-  walk w = {.tree = tree, .visit = visit, .payload = payload};
-  w.path = rlo__alloc_array((size_t)tree->depth, sizeof w.path[0]);
-  if (w.path == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = walk_all(&w, order);
-  rlo__free(w.path);
-  return status;
+  walk w = {.order = order, .visit = visit, .payload = payload};
+  return walk_tree(&w, tree, 0);
 }
 
 /* ---------------------------------------------------------------- comparing */
 
-/* In pre-order, kinds and numbers of elements define the structure. */
-static bool same_structure(const rlo_shape_tree *a,
-                           const rlo_shape_tree *b,
-                           bool same_kinds) {
-  if (a->num_nodes != b->num_nodes || a->num_leaves != b->num_leaves) {
+typedef struct comparison {
+  /* Kinds of leaves and shapes, or else the structure only. */
+  bool has_leaves;
+  uint32_t ignore;
+  rlo_shape of_a, of_b;
+} comparison;
+
+static bool is_same(comparison *c,
+                    const rlo_shape_tree *a,
+                    const rlo_shape_tree *b) {
+  const bool a_is_tuple = a->kind == RLO_SHAPE_KIND_TUPLE;
+  const bool b_is_tuple = b->kind == RLO_SHAPE_KIND_TUPLE;
+  if (a_is_tuple != b_is_tuple || a->num_nodes != b->num_nodes ||
+      a->num_elements != b->num_elements ||
+      (c->has_leaves && a->kind != b->kind)) {
     return false;
   }
-  for (int32_t n = 0; n < a->num_nodes; ++n) {
-    const rlo__tree_node *of_a = &a->nodes[n];
-    const rlo__tree_node *of_b = &b->nodes[n];
-    bool a_is_tuple = of_a->kind == RLO_SHAPE_KIND_TUPLE;
-    bool b_is_tuple = of_b->kind == RLO_SHAPE_KIND_TUPLE;
-    if (a_is_tuple != b_is_tuple || of_a->num_elements != of_b->num_elements ||
-        (same_kinds && of_a->kind != of_b->kind)) {
+  if (c->has_leaves && rlo__shape_kind_has_shape(a->kind)) {
+    rlo__tree_get_shape(a, &c->of_a);
+    rlo__tree_get_shape(b, &c->of_b);
+    return rlo_shape_equal_with(&c->of_a, &c->of_b, c->ignore);
+  }
+  for (int32_t i = 0; i < a->num_elements; ++i) {
+    if (!is_same(c, a->elements[i], b->elements[i])) {
       return false;
     }
   }
@@ -109,53 +99,32 @@ static bool same_structure(const rlo_shape_tree *a,
 bool rlo_shape_tree_equal_structure(const rlo_shape_tree *a,
                                     const rlo_shape_tree *b) {
   RLO_REQUIRE_OR(false, a, b);
-  return same_structure(a, b, false);
-}
-
-static bool same_arrays(const rlo_shape_tree *a,
-                        const rlo_shape_tree *b,
-                        uint32_t ignore) {
-  if (!same_structure(a, b, true)) {
-    return false;
-  }
-  for (int32_t n = 0; n < a->num_nodes; ++n) {
-    if (rlo__shape_kind_has_shape(a->nodes[n].kind)) {
-      rlo_shape of_a;
-      rlo_shape of_b;
-      rlo__tree_get_shape(a, n, &of_a);
-      rlo__tree_get_shape(b, n, &of_b);
-      if (!rlo_shape_equal_with(&of_a, &of_b, ignore)) {
-        return false;
-      }
-    }
-  }
-  return true;
+  comparison c = {.has_leaves = false};
+  return is_same(&c, a, b);
 }
 
 bool rlo_shape_tree_equal_with(const rlo_shape_tree *a,
                                const rlo_shape_tree *b,
                                uint32_t ignore) {
   RLO_REQUIRE_OR(false, a, b);
-  return same_arrays(a, b, ignore);
+  comparison c = {.has_leaves = true, .ignore = ignore};
+  return is_same(&c, a, b);
 }
 
 bool rlo_shape_tree_equal(const rlo_shape_tree *a, const rlo_shape_tree *b) {
-  RLO_REQUIRE_OR(false, a, b);
-  return same_arrays(a, b, 0);
+  return rlo_shape_tree_equal_with(a, b, 0);
 }
 
 bool rlo_shape_tree_compatible(const rlo_shape_tree *a,
                                const rlo_shape_tree *b) {
-  RLO_REQUIRE_OR(false, a, b);
-  return same_arrays(
+  return rlo_shape_tree_equal_with(
       a, b, RLO_EQUAL_IGNORE_LAYOUT | RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS);
 }
 
 bool rlo_shape_tree_layouts_equal(const rlo_shape_tree *a,
                                   const rlo_shape_tree *b,
                                   uint32_t ignore) {
-  RLO_REQUIRE_OR(false, a, b);
-  return same_arrays(
+  return rlo_shape_tree_equal_with(
       a,
       b,
       (ignore & RLO_EQUAL_MINOR_TO_MAJOR_ONLY) | RLO_EQUAL_IGNORE_ELEMENT_TYPE |
@@ -164,20 +133,16 @@ bool rlo_shape_tree_layouts_equal(const rlo_shape_tree *a,
 
 /* ---------------------------------------------------------------- measuring */
 
-static rlo_status measure_node(const rlo_shape_tree *tree,
-                               int32_t node,
-                               rlo_shape_tree_extent *total) {
-  rlo_shape_kind kind = tree->nodes[node].kind;
-  if (kind == RLO_SHAPE_KIND_OPAQUE) {
+static rlo_status add_extent(const rlo_subshape *leaf,
+                             rlo_shape_tree_extent *total) {
+  if (leaf->kind == RLO_SHAPE_KIND_OPAQUE) {
     return RLO_FAIL(RLO_UNSUPPORTED, "the size of an opaque value is unknown");
   }
-  if (!rlo__shape_kind_has_shape(kind)) {
+  if (leaf->shape == NULL) {
     return RLO_OK;
   }
-  rlo_shape shape;
   rlo_shape_extent extent;
-  rlo__tree_get_shape(tree, node, &shape);
-  RLO_TRY(rlo_shape_measure(&shape, &extent));
+  RLO_TRY(rlo_shape_measure(leaf->shape, &extent));
   ++total->arrays;
   if (!rlo__add(total->elements, extent.elements, &total->elements) ||
       !rlo__add(total->bytes, extent.bytes, &total->bytes) ||
@@ -191,17 +156,20 @@ static rlo_status measure_node(const rlo_shape_tree *tree,
   return RLO_OK;
 }
 
+static rlo_status measure_leaf(const rlo_subshape *leaf, void *payload) {
+  const rlo_status status = add_extent(leaf, payload);
+  return status == RLO_OK
+             ? status
+             : rlo__tree_prefix(status, leaf->index, leaf->index_count);
+}
+
 rlo_status rlo_shape_tree_measure(const rlo_shape_tree *tree,
                                   rlo_shape_tree_extent *out_extent) {
   RLO_REQUIRE(tree, out_extent);
   rlo_shape_tree_extent total;
   memset(&total, 0, sizeof total);
-  for (int32_t n = 0; n < tree->num_nodes; ++n) {
-    rlo_status status = measure_node(tree, n, &total);
-    if (status != RLO_OK) {
-      return rlo__tree_prefix(status, tree, n);
-    }
-  }
+  RLO_TRY(rlo_shape_tree_for_each_subshape(
+      tree, RLO_WALK_LEAVES, measure_leaf, &total));
   *out_extent = total;
   return RLO_OK;
 }

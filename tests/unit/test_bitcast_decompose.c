@@ -140,11 +140,6 @@ RLO_TABLE_TEST(test_bitcast__decomposes, decompositions) {
                      decompositions[_i].transpose2,
                      (size_t)dst.rank * sizeof(int32_t));
   }
-  rlo_bitcast_decomposition trt;
-  ck_assert_int_eq(rlo_bitcast_decompose_to_trt(&src, &dst, 0, &trt), RLO_OK);
-  ck_assert_int_eq(trt.kind,
-                   d.kind == RLO_BITCAST_KIND_NONE ? RLO_BITCAST_KIND_NONE
-                                                   : RLO_BITCAST_KIND_TRT);
 }
 
 static const struct {

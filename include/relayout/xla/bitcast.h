@@ -133,14 +133,6 @@ rlo_bitcast_decompose(const rlo_shape *src,
                       uint32_t flags,
                       rlo_bitcast_decomposition *out_decomposition);
 
-/** XLA's DecomposeBitcastToTrt: as rlo_bitcast_decompose, but tries the
- * physical order only. The kind is TRT or NONE. */
-RLO_API RLO_NODISCARD rlo_status
-rlo_bitcast_decompose_to_trt(const rlo_shape *src,
-                             const rlo_shape *dst,
-                             uint32_t flags,
-                             rlo_bitcast_decomposition *out_decomposition);
-
 /**
  * XLA's AlignLayouts: finds the layout in which an array of these dimensions is
  * a reshape of src that moves no byte.

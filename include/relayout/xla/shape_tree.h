@@ -13,9 +13,9 @@ RLO_BEGIN_DECLS
  * one array, which is the unit of all movement of data; a tree describes the
  * parameters and results of programs.
  *
- * A tree is immutable: edits make a new one. Each function that outputs a tree
- * gives the caller one reference, for rlo_shape_tree_release. A leaf takes
- * about 60 bytes.
+ * A tree is immutable: edits make a new one, which shares what has not changed.
+ * Each function that outputs a tree gives the caller one reference, for
+ * rlo_shape_tree_release. A leaf takes about 60 bytes.
  *
  * A path is XLA's ShapeIndex: {1,0} is element 0 of element 1 of the root, and
  * the empty path (NULL, 0) is the root itself.
@@ -25,9 +25,9 @@ RLO_BEGIN_DECLS
 typedef struct rlo_shape_tree rlo_shape_tree;
 
 /** Maximum number of tuples that enclose a leaf or a tuple. */
-#define RLO_SHAPE_TREE_MAX_DEPTH 8192
+#define RLO_SHAPE_TREE_MAX_DEPTH 256
 /** Maximum number of tuples and leaves of a tree. */
-#define RLO_SHAPE_TREE_MAX_SUBSHAPES 2097152
+#define RLO_SHAPE_TREE_MAX_SUBSHAPES 65536
 
 /** The kind of a subshape; those other than arrays have the values of XLA's
  *  PrimitiveType. */
@@ -70,9 +70,9 @@ rlo_shape_tree_make_opaque(rlo_shape_tree **out_tree);
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_make_nil(rlo_shape_tree **out_tree);
 
-/** Makes a tuple, in time linear in its size; appending one element after the
- *  other takes quadratic time.
- *  @param elements  `num_elements` trees, copied; NULL only for 0.
+/** Makes a tuple, in time linear in the number of its elements; appending one
+ *  after the other takes quadratic time.
+ *  @param elements  `num_elements` trees, shared; NULL only for 0.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INVALID_ARGUMENT for a negative
  *          number; RLO_UNSUPPORTED beyond RLO_SHAPE_TREE_MAX_DEPTH or
  *          RLO_SHAPE_TREE_MAX_SUBSHAPES. */
