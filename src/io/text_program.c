@@ -12,11 +12,9 @@ typedef struct parts {
   rlo_shape_tree **trees;
   char **names;
   size_t count;
-  size_t capacity;
+  size_t tree_capacity, name_capacity;
   rlo_shape_tree *result;
 } parts;
-
-enum { POINTER_BYTES = sizeof(void *) };
 
 static void deinit(parts *list) {
   for (size_t i = 0; i < list->count; ++i) {
@@ -26,27 +24,6 @@ static void deinit(parts *list) {
   rlo__free(list->trees);
   rlo__free(list->names);
   rlo_shape_tree_release(list->result);
-}
-
-static rlo_status reserve_one(parts *list) {
-  if (list->count < list->capacity) {
-    return RLO_OK;
-  }
-  size_t capacity = 2 * list->capacity + 4;
-  rlo_shape_tree **trees =
-      rlo__alloc_resize(list->trees, list->count, capacity, POINTER_BYTES);
-  if (trees == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  list->trees = trees;
-  char **names =
-      rlo__alloc_resize(list->names, list->count, capacity, POINTER_BYTES);
-  if (names == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  list->names = names;
-  list->capacity = capacity;
-  return RLO_OK;
 }
 
 /* NAME or '(' 'unknown' ')', which is the name "". */
@@ -75,7 +52,12 @@ static rlo_status parse_name(rlo__lexer *lexer, char **out_name) {
 static rlo_status parse_parameters(rlo__lexer *lexer, parts *list) {
   RLO_TRY(rlo__lexer_expect(lexer, "("));
   while (list->count > 0 || !rlo__lexer_is_at(lexer, ")")) {
-    RLO_TRY(reserve_one(list));
+    RLO_TRY(rlo__array_reserve(&list->trees,
+                               sizeof(rlo_shape_tree *),
+                               list->count + 1,
+                               &list->tree_capacity));
+    RLO_TRY(rlo__array_reserve(
+        &list->names, sizeof(char *), list->count + 1, &list->name_capacity));
     /* Counted before it is read: what a failure leaves is freed with it. */
     size_t at = list->count++;
     RLO_TRY(parse_name(lexer, &list->names[at]));

@@ -91,15 +91,6 @@ static bool is_number(const field_row *field) {
   return field->type != TYPE_MESSAGE && field->type != TYPE_STRING;
 }
 
-static void *value_place(void *message, const field_row *field) {
-  return (char *)message + field->offset;
-}
-
-static size_t *count_place(void *message, const field_row *field) {
-  void *count = (char *)message + field->count_offset;
-  return count;
-}
-
 /* ------------------------------------------------------------------- memory */
 
 enum { LEAST_CHUNK_BYTES = 1024 };
@@ -310,11 +301,11 @@ static rlo_status read_unknown(reader *r,
 
 /* The place of a field's next value. A field that is there once has one. */
 static void *next_place(reader *r, const field_row *field, void *message) {
-  void *place = value_place(message, field);
+  char *bytes = message;
+  void *count = bytes + field->count_offset;
   return field->is_repeated
-             ? append(
-                   r->arena, place, count_place(message, field), field->bytes)
-             : place;
+             ? append(r->arena, bytes + field->offset, count, field->bytes)
+             : bytes + field->offset;
 }
 
 static rlo_status read_number(reader *r,
@@ -324,10 +315,8 @@ static rlo_status read_number(reader *r,
   uint64_t value = 0;
   RLO_TRY(read_varint(r, "a number", &value));
   /* protobuf sign-extends numbers of 32 bits to 64. */
-  const int64_t number = (int64_t)value;
-  const int32_t short_number = (int32_t)number;
-  const bool is_true = value != 0;
-  if (field->type == TYPE_INT32 && short_number != number) {
+  const int64_t number = field->type == TYPE_BOOL ? value != 0 : (int64_t)value;
+  if (field->type == TYPE_INT32 && (int32_t)number != number) {
     return RLO_FAIL(RLO_PARSE,
                     "byte %zu: the number %" PRId64
                     " does not fit 32 bits with a sign",
@@ -338,13 +327,8 @@ static rlo_status read_number(reader *r,
   if (place == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  if (field->type == TYPE_INT64) {
-    memcpy(place, &number, sizeof number);
-  } else if (field->type == TYPE_INT32) {
-    memcpy(place, &short_number, sizeof short_number);
-  } else {
-    memcpy(place, &is_true, sizeof is_true);
-  }
+  /* The low bytes come first. */
+  memcpy(place, &number, field->bytes);
   return RLO_OK;
 }
 
@@ -387,7 +371,7 @@ static rlo_status check_single(size_t start,
                                rlo__proto_message *message) {
   const void *inner = NULL;
   if (field->type == TYPE_MESSAGE && !field->is_repeated) {
-    memcpy(&inner, value_place(message, field), sizeof inner);
+    memcpy(&inner, (const char *)message + field->offset, sizeof inner);
   }
   if (inner != NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -478,7 +462,10 @@ rlo_status rlo__proto_unpack(const void *bytes,
   if (origin == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  reader r = {.bytes = bytes, .end = size_bytes, .arena = &origin->arena};
+  /* An empty message may have no address. */
+  reader r = {.bytes = bytes != NULL ? bytes : (const void *)"",
+              .end = size_bytes,
+              .arena = &origin->arena};
   origin->message = rlo__proto_new(&origin->arena, kind, NULL);
   rlo_status status = origin->message == NULL
                           ? RLO_OUT_OF_MEMORY
@@ -556,18 +543,8 @@ static void put_head(writer *w, const field_row *field, size_t before) {
 
 static uint64_t load_number(const field_row *field, const char *place) {
   int64_t number = 0;
-  int32_t short_number = 0;
-  bool is_true = false;
-  if (field->type == TYPE_INT64) {
-    memcpy(&number, place, sizeof number);
-  } else if (field->type == TYPE_INT32) {
-    memcpy(&short_number, place, sizeof short_number);
-    number = short_number;
-  } else {
-    memcpy(&is_true, place, sizeof is_true);
-    number = is_true;
-  }
-  return (uint64_t)number;
+  memcpy(&number, place, field->bytes);
+  return (uint64_t)(field->type == TYPE_INT32 ? (int32_t)number : number);
 }
 
 static void put_message(writer *w, const rlo__proto_message *message);
@@ -604,12 +581,6 @@ static void put_parts(writer *w,
   }
 }
 
-/* A field that is there once is left out if all its bytes are 0. */
-static bool is_there(const field_row *field, const char *value) {
-  static const char zeros[sizeof(int64_t)];
-  return memcmp(value, zeros, field->bytes) != 0;
-}
-
 static void put_field(writer *w,
                       const field_row *field,
                       const rlo__proto_message *message) {
@@ -621,7 +592,8 @@ static void put_field(writer *w,
     memcpy(&list, values, sizeof list);
     values = list;
   } else {
-    count = is_there(field, values) ? 1 : 0;
+    /* One that is there once is left out if all its bytes are 0. */
+    count = load_number(field, values) != 0;
   }
   if (is_number(field)) {
     put_numbers(w, field, values, count);

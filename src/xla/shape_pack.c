@@ -13,15 +13,6 @@ typedef struct codec {
   size_t count;
 } codec;
 
-static void code_byte(codec *c, uint8_t *byte) {
-  if (c->sink != NULL) {
-    c->sink[c->count] = *byte;
-  } else {
-    *byte = c->source[c->count];
-  }
-  ++c->count;
-}
-
 /* Varint: seven bits a byte, low bits first. The sign is the lowest bit, so
  * that small values of both signs are short. */
 static void code(codec *c, int64_t *value) {
@@ -54,9 +45,9 @@ static void code_int32(codec *c, int32_t *value) {
 }
 
 static void code_bool(codec *c, bool *value) {
-  uint8_t byte = *value ? 1 : 0;
-  code_byte(c, &byte);
-  *value = byte != 0;
+  int64_t wide = *value;
+  code(c, &wide);
+  *value = wide != 0;
 }
 
 static void code_list(codec *c, int64_t *values, int32_t count) {
@@ -78,7 +69,9 @@ static void code_dense(codec *c, rlo_layout *layout, int32_t rank) {
   layout->fill = (rlo_fill)fill;
   if (layout->fill == RLO_FILL_BITS) {
     for (size_t i = 0; i < sizeof layout->fill_bits; ++i) {
-      code_byte(c, &layout->fill_bits[i]);
+      int64_t wide = layout->fill_bits[i];
+      code(c, &wide);
+      layout->fill_bits[i] = (uint8_t)wide;
     }
   }
   code_int32(c, &layout->num_tiles);

@@ -12,8 +12,7 @@
  * The bytes stay in the process: the format may change at any time.
  */
 
-/** An upper bound for a packed shape: a field of n bytes takes at most
- *  n + ceil(n / 4). */
+/** An upper bound for a packed shape: a field takes at most twice its bytes. */
 #define RLO__SHAPE_PACK_MAX_BYTES (2 * sizeof(rlo_shape))
 
 /**
