@@ -10,25 +10,27 @@ typedef struct writer_state {
   bool has_padding_fields;
 } writer_state;
 
-/* Numbers in the writer's memory. */
-static rlo_status copy_numbers(writer_state *writer,
-                               const int64_t *numbers,
-                               int32_t count,
-                               int64_t **out_numbers,
-                               size_t *out_count) {
-  if (count == 0) {
-    return RLO_OK;
-  }
-  int64_t *copy =
-      rlo__proto_arena_take(&writer->arena, (size_t)count, sizeof copy[0]);
-  if (copy == NULL) {
+/* Gives a repeated field so many elements, which are zero. */
+static rlo_status new_list(writer_state *writer,
+                           size_t count,
+                           size_t element_bytes,
+                           void *list_place,
+                           size_t *out_count) {
+  void *list = rlo__proto_arena_take(&writer->arena, count, element_bytes);
+  if (list == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  memcpy(copy, numbers, (size_t)count * sizeof copy[0]);
-  *out_numbers = copy;
-  *out_count = (size_t)count;
+  memcpy(list_place, &list, sizeof list);
+  *out_count = count;
   return RLO_OK;
 }
+
+#define NEW_LIST(writer, message, name, count) \
+  new_list((writer),                           \
+           (size_t)(count),                    \
+           sizeof(message)->name[0],           \
+           &(message)->name,                   \
+           &(message)->n_##name)
 
 static rlo_status write_tile(writer_state *writer,
                              const rlo_tile *tile,
@@ -40,28 +42,19 @@ static rlo_status write_tile(writer_state *writer,
     return RLO_OUT_OF_MEMORY;
   }
   *out_message = message;
-  return copy_numbers(writer,
-                      tile->dims,
-                      tile->rank,
-                      &message->dimensions,
-                      &message->n_dimensions);
+  RLO_TRY(NEW_LIST(writer, message, dimensions, tile->rank));
+  memcpy(message->dimensions,
+         tile->dims,
+         message->n_dimensions * sizeof tile->dims[0]);
+  return RLO_OK;
 }
 
 static rlo_status write_tiles(writer_state *writer,
                               const rlo_layout *layout,
                               const rlo__layout_message *origin,
                               rlo__layout_message *message) {
-  if (layout->num_tiles == 0) {
-    return RLO_OK;
-  }
-  size_t count = (size_t)layout->num_tiles;
-  message->tiles =
-      rlo__proto_arena_take(&writer->arena, count, sizeof(rlo__tile_message *));
-  if (message->tiles == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  message->n_tiles = count;
-  for (size_t t = 0; t < count; ++t) {
+  RLO_TRY(NEW_LIST(writer, message, tiles, layout->num_tiles));
+  for (size_t t = 0; t < message->n_tiles; ++t) {
     bool has_origin = origin != NULL && t < origin->n_tiles;
     RLO_TRY(write_tile(writer,
                        &layout->tiles[t],
@@ -82,28 +75,19 @@ static rlo_status write_split(writer_state *writer,
   }
   message->dimension = split->dimension;
   *out_message = message;
-  return copy_numbers(writer,
-                      split->indices,
-                      split->num_indices,
-                      &message->split_indices,
-                      &message->n_split_indices);
+  RLO_TRY(NEW_LIST(writer, message, split_indices, split->num_indices));
+  memcpy(message->split_indices,
+         split->indices,
+         message->n_split_indices * sizeof split->indices[0]);
+  return RLO_OK;
 }
 
 static rlo_status write_splits(writer_state *writer,
                                const rlo_layout *layout,
                                const rlo__layout_message *origin,
                                rlo__layout_message *message) {
-  if (layout->num_split_configs == 0) {
-    return RLO_OK;
-  }
-  size_t count = (size_t)layout->num_split_configs;
-  message->split_configs = rlo__proto_arena_take(
-      &writer->arena, count, sizeof(rlo__split_message *));
-  if (message->split_configs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  message->n_split_configs = count;
-  for (size_t s = 0; s < count; ++s) {
+  RLO_TRY(NEW_LIST(writer, message, split_configs, layout->num_split_configs));
+  for (size_t s = 0; s < message->n_split_configs; ++s) {
     bool has_origin = origin != NULL && s < origin->n_split_configs;
     RLO_TRY(write_split(writer,
                         &layout->split_configs[s],
@@ -133,11 +117,11 @@ static rlo_status write_padding(writer_state *writer,
   if (!layout->has_padded_dimensions) {
     return RLO_OK;
   }
-  return copy_numbers(writer,
-                      layout->padded_dimensions,
-                      rank,
-                      &message->padded_dimensions,
-                      &message->n_padded_dimensions);
+  RLO_TRY(NEW_LIST(writer, message, padded_dimensions, rank));
+  memcpy(message->padded_dimensions,
+         layout->padded_dimensions,
+         message->n_padded_dimensions * sizeof(int64_t));
+  return RLO_OK;
 }
 
 /* Known fields that have no meaning here, as they were. */
@@ -176,15 +160,10 @@ static rlo_status write_layout(writer_state *writer,
   if (message == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  int64_t minor_to_major[RLO_MAX_RANK];
+  RLO_TRY(NEW_LIST(writer, message, minor_to_major, rank));
   for (int32_t i = 0; i < rank; ++i) {
-    minor_to_major[i] = layout->minor_to_major[i];
+    message->minor_to_major[i] = layout->minor_to_major[i];
   }
-  RLO_TRY(copy_numbers(writer,
-                       minor_to_major,
-                       rank,
-                       &message->minor_to_major,
-                       &message->n_minor_to_major));
   RLO_TRY(write_padding(writer, layout, rank, message));
   RLO_TRY(write_tiles(writer, layout, origin, message));
   RLO_TRY(write_splits(writer, layout, origin, message));
@@ -237,22 +216,6 @@ static rlo_status new_shape(writer_state *writer,
   return RLO_OK;
 }
 
-/* As many places for the messages of subshapes. */
-static rlo_status new_shapes(writer_state *writer,
-                             size_t count,
-                             rlo__shape_message ***out_messages,
-                             size_t *out_count) {
-  if (count > 0) {
-    *out_messages = rlo__proto_arena_take(
-        &writer->arena, count, sizeof(rlo__shape_message *));
-    if (*out_messages == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-  }
-  *out_count = count;
-  return RLO_OK;
-}
-
 /* A valid shape. */
 static rlo_status write_array(writer_state *writer,
                               const rlo_shape *shape,
@@ -260,22 +223,12 @@ static rlo_status write_array(writer_state *writer,
                               rlo__shape_message **out_message) {
   rlo__shape_message *message = NULL;
   RLO_TRY(new_shape(writer, (int32_t)shape->dtype, origin, &message));
-  if (shape->rank > 0) {
-    size_t rank = (size_t)shape->rank;
-    message->dimensions = rlo__proto_arena_take(
-        &writer->arena, rank, sizeof message->dimensions[0]);
-    message->is_dynamic_dimension = rlo__proto_arena_take(
-        &writer->arena, rank, sizeof message->is_dynamic_dimension[0]);
-    if (message->dimensions == NULL || message->is_dynamic_dimension == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    message->n_dimensions = rank;
-    /* XLA complains where these are left out, though they may be. */
-    message->n_is_dynamic_dimension = rank;
-    for (size_t k = 0; k < rank; ++k) {
-      message->dimensions[k] = shape->dims[k];
-      message->is_dynamic_dimension[k] = shape->is_dynamic[k];
-    }
+  RLO_TRY(NEW_LIST(writer, message, dimensions, shape->rank));
+  /* XLA complains where these are left out, though they may be. */
+  RLO_TRY(NEW_LIST(writer, message, is_dynamic_dimension, shape->rank));
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    message->dimensions[k] = shape->dims[k];
+    message->is_dynamic_dimension[k] = shape->is_dynamic[k];
   }
   RLO_TRY(write_layout(writer,
                        &shape->layout,
@@ -308,22 +261,16 @@ static rlo_status write_subshape(tree_walk *walk,
                                  const rlo__shape_message *origin,
                                  rlo__shape_message **out_message) {
   rlo__shape_message *message = NULL;
-  size_t num_elements = (size_t)subshape->num_elements;
-  switch (subshape->kind) {
-    case RLO_SHAPE_KIND_ARRAY:
-      return write_array(walk->writer, subshape->shape, origin, out_message);
-    case RLO_SHAPE_KIND_BUFFER:
-      num_elements = 1;
-      break;
-    default:
-      break;
+  const bool is_buffer = subshape->kind == RLO_SHAPE_KIND_BUFFER;
+  if (subshape->kind == RLO_SHAPE_KIND_ARRAY) {
+    return write_array(walk->writer, subshape->shape, origin, out_message);
   }
   RLO_TRY(new_shape(walk->writer, (int32_t)subshape->kind, origin, &message));
-  RLO_TRY(new_shapes(walk->writer,
-                     num_elements,
-                     &message->tuple_shapes,
-                     &message->n_tuple_shapes));
-  if (subshape->kind == RLO_SHAPE_KIND_BUFFER) {
+  RLO_TRY(NEW_LIST(walk->writer,
+                   message,
+                   tuple_shapes,
+                   is_buffer ? 1 : subshape->num_elements));
+  if (is_buffer) {
     RLO_TRY(write_array(walk->writer,
                         subshape->shape,
                         element_origin(origin, 0),
@@ -382,15 +329,8 @@ static rlo_status write_program(writer_state *writer,
                      origin == NULL ? NULL : origin->result,
                      &message->result));
   size_t count = (size_t)rlo_program_shape_parameter_count(program);
-  RLO_TRY(
-      new_shapes(writer, count, &message->parameters, &message->n_parameters));
-  if (count > 0) {
-    message->parameter_names = rlo__proto_arena_take(
-        &writer->arena, count, sizeof message->parameter_names[0]);
-    if (message->parameter_names == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-  }
+  RLO_TRY(NEW_LIST(writer, message, parameters, count));
+  RLO_TRY(NEW_LIST(writer, message, parameter_names, count));
   for (size_t i = 0; i < count; ++i) {
     bool has_origin = origin != NULL && i < origin->n_parameters;
     RLO_TRY(write_tree(writer,
@@ -406,7 +346,6 @@ static rlo_status write_program(writer_state *writer,
     }
     memcpy(message->parameter_names[i], name, name_bytes);
   }
-  message->n_parameter_names = count;
   return RLO_OK;
 }
 
