@@ -43,7 +43,6 @@
 #define RLO_KERNEL_NAME_RESCALE              "Rescale"
 #define RLO_KERNEL_NAME_GATHER_V2            "GatherV2"
 #define RLO_KERNEL_NAME_UNSORTED_SEGMENT_SUM "UnsortedSegmentSum"
-#define RLO_KERNEL_NAME_REDISTRIBUTE         "Redistribute"
 #define RLO_KERNEL_NAME_MOVE_ADJOINT         "MoveAdjoint"
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ops/redistribution.h"
+#include "relayout/redistribution.h"
 
 #include <inttypes.h>
 
@@ -115,22 +115,6 @@ static rlo_status lower_to_destination(int64_t device,
   return lower(chain, &target->shape, piece->addend, out_list);
 }
 
-static rlo_status move(const rlo_redistribution *plan,
-                       int64_t sender,
-                       const part *source,
-                       int64_t receiver,
-                       part *target,
-                       const rlo_redistribution_piece *piece,
-                       bool fills,
-                       rlo_problem_list **out_list) {
-  rlo_chain *chain;
-  RLO_TRY(begin_source(plan, sender, source, piece, &chain));
-  rlo_status status =
-      lower_to_destination(receiver, target, piece, fills, chain, out_list);
-  rlo_chain_release(chain);
-  return status;
-}
-
 rlo_status rlo_redistribution_lower_send(const rlo_redistribution *plan,
                                          int64_t device,
                                          const rlo_redistribution_piece *piece,
@@ -183,28 +167,15 @@ rlo_status rlo_redistribution_lower_move(const rlo_redistribution *plan,
   RLO_TRY(rlo__redistribution_check_device(plan, receiver));
   part source;
   part target;
+  rlo_chain *chain;
   RLO_TRY(find_part(plan->sharding[0], &plan->source_shape, sender, &source));
   RLO_TRY(find_part(
       plan->sharding[1], &plan->destination_shape, receiver, &target));
-  return move(plan, sender, &source, receiver, &target, piece, fills, out_list);
-}
-
-rlo_status rlo__redistribution_lower_between(
-    const rlo_redistribution *plan,
-    int64_t sender,
-    const rlo_shape *source_shape,
-    int64_t receiver,
-    const rlo_shape *target_shape,
-    const rlo_redistribution_piece *piece,
-    bool fills,
-    rlo_problem_list **out_list) {
-  part source = {.shape = *source_shape};
-  part target = {.shape = *target_shape};
-  RLO_TRY(rlo_sharding_get_box(
-      plan->sharding[0], &plan->source_shape, sender, &source.box));
-  RLO_TRY(rlo_sharding_get_box(
-      plan->sharding[1], &plan->destination_shape, receiver, &target.box));
-  return move(plan, sender, &source, receiver, &target, piece, fills, out_list);
+  RLO_TRY(begin_source(plan, sender, &source, piece, &chain));
+  rlo_status status =
+      lower_to_destination(receiver, &target, piece, fills, chain, out_list);
+  rlo_chain_release(chain);
+  return status;
 }
 
 /* Of a piece without elements only the fill is left. */

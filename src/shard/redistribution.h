@@ -23,19 +23,4 @@ struct rlo_redistribution {
 RLO_NODISCARD rlo_status rlo__redistribution_check_device(
     const rlo_redistribution *plan, int64_t device);
 
-/** What becomes of the subgroups of a sharding in an adjoint. */
-enum { RLO__COPIES_TO_SUMMANDS = 1 << 0, RLO__SUMMANDS_TO_COPIES = 1 << 1 };
-
-/** Makes the sharding of the same tiles, with some of these changes; with both
- *  it is the dual one. Boxes stay as they are. The caller releases it.
- *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__sharding_exchange(rlo_sharding *sharding,
-                                                uint32_t changes,
-                                                rlo_sharding **out_sharding);
-
-/** RLO_OK; RLO_UNSUPPORTED where several devices hold a box of a list, which
- *  has no form for summands. `side` is a word for the message. */
-RLO_NODISCARD rlo_status
-rlo__holding_check_no_box_copies(const rlo__holding *holding, const char *side);
-
 #endif

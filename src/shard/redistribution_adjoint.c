@@ -4,32 +4,21 @@
 #include "base/status.h"
 #include "shard/redistribution.h"
 
-/* A kind of subgroup or of sharding, after some changes. */
-static rlo_sharding_kind change(rlo_sharding_kind kind, uint32_t changes) {
-  if (kind == RLO_SHARDING_REPLICATED &&
-      (changes & RLO__COPIES_TO_SUMMANDS) != 0) {
-    return RLO_SHARDING_UNREDUCED;
-  }
-  return kind == RLO_SHARDING_UNREDUCED &&
-                 (changes & RLO__SUMMANDS_TO_COPIES) != 0
-             ? RLO_SHARDING_REPLICATED
-             : kind;
-}
-
-rlo_status rlo__sharding_exchange(rlo_sharding *sharding,
-                                  uint32_t changes,
-                                  rlo_sharding **out_sharding) {
+/* Makes the sharding of the same tiles with subgroups of kind `to` in place of
+ * those of kind `from`. Boxes stay as they are. The caller releases it. */
+static rlo_status exchange(rlo_sharding *sharding,
+                           rlo_sharding_kind from,
+                           rlo_sharding_kind to,
+                           rlo_sharding **out_sharding) {
   *out_sharding = NULL;
-  rlo_sharding_kind kind = change(sharding->kind, changes);
-  if (kind != sharding->kind) {
-    return rlo_sharding_make(kind, out_sharding);
+  if (sharding->kind == from) {
+    return rlo_sharding_make(to, out_sharding);
   }
   rlo_sharding_tiles tiles = sharding->tiles;
   bool is_other = false;
   for (int32_t k = 0; k < tiles.num_subgroups; ++k) {
-    kind = change(tiles.subgroups[k].kind, changes);
-    if (tiles.subgroups[k].kind != kind) {
-      tiles.subgroups[k].kind = kind;
+    if (tiles.subgroups[k].kind == from) {
+      tiles.subgroups[k].kind = to;
       is_other = true;
     }
   }
@@ -40,18 +29,19 @@ rlo_status rlo__sharding_exchange(rlo_sharding *sharding,
   return RLO_OK;
 }
 
-rlo_status rlo__holding_check_no_box_copies(const rlo__holding *holding,
-                                            const char *side) {
+/* RLO_UNSUPPORTED where several devices hold a box of the destination's list,
+ * which has no form for summands. */
+static rlo_status check_no_box_copies(const rlo__holding *holding) {
   for (int64_t k = 0; k < holding->num_boxes; ++k) {
     int64_t first = holding->begins[k];
     if (holding->begins[k + 1] - first > 1) {
       return RLO_FAIL(RLO_UNSUPPORTED,
                       "boxes %" PRId64 " and %" PRId64
-                      " of the %s are copies, and the gradients of copies of "
-                      "a box, which are to be added, have no sharding",
+                      " of the destination are copies, and the gradients of "
+                      "copies of a box, which are to be added, have no "
+                      "sharding",
                       holding->order[first],
-                      holding->order[first + 1],
-                      side);
+                      holding->order[first + 1]);
     }
   }
   return RLO_OK;
@@ -66,9 +56,9 @@ static rlo_status make_source(const rlo_redistribution *plan,
     *out_sharding = rlo_sharding_retain(sharding);
     return RLO_OK;
   }
-  RLO_TRY(rlo__holding_check_no_box_copies(&plan->destination, "destination"));
-  return rlo__sharding_exchange(
-      sharding, RLO__COPIES_TO_SUMMANDS, out_sharding);
+  RLO_TRY(check_no_box_copies(&plan->destination));
+  return exchange(
+      sharding, RLO_SHARDING_REPLICATED, RLO_SHARDING_UNREDUCED, out_sharding);
 }
 
 rlo_status rlo_redistribution_create_adjoint(const rlo_redistribution *plan,
@@ -86,8 +76,10 @@ rlo_status rlo_redistribution_create_adjoint(const rlo_redistribution *plan,
   options.permutation = inverse;
   options.num_devices = plan->num_devices;
   RLO_TRY(make_source(plan, sums_copies, &options.from_sharding));
-  rlo_status status = rlo__sharding_exchange(
-      plan->sharding[0], RLO__SUMMANDS_TO_COPIES, &options.to_sharding);
+  rlo_status status = exchange(plan->sharding[0],
+                               RLO_SHARDING_UNREDUCED,
+                               RLO_SHARDING_REPLICATED,
+                               &options.to_sharding);
   if (status == RLO_OK) {
     status = rlo_redistribution_create(&options, out_adjoint);
     rlo_sharding_release(options.to_sharding);

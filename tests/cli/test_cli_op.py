@@ -78,13 +78,7 @@ CASES = {
                            [np.stack([X[1], 0 * X[0], 0 * X[0],
                                       X[0] + X[2]])]),
     "AddN": ([], [X, Y, X], [X + Y + X]),
-    "Redistribute": (["shape=4,6", "from={devices=[2,1]<=[2]}",
-                      "to={devices=[2,1]1,0}", "perm=1,0"],
-                     [X[:2], X[2:]], [X.T[3:], X.T[:3]]),
 }
-
-# The name of the inputs of operations with several inputs and results.
-NAMED = {"Redistribute": "shards="}
 
 
 class Op(CliCase):
@@ -103,10 +97,7 @@ class Op(CliCase):
         files = []
         for n, array in enumerate(inputs):
             np.save(self.path("in%d.npy" % n), array)
-            # Only one side may be several without names.
-            if len(inputs) > 1 and len(results) > 1:
-                files.append("--input")
-            files.append(NAMED.get(name, "") + "in%d.npy" % n)
+            files.append("in%d.npy" % n)
         outs = ["out%d.npy" % n for n in range(len(results))]
         options = [word for a in attributes for word in ("--attr", a)]
         self.ok("op", name, *self.device, *options, *files, *outs)

@@ -43,8 +43,6 @@ MOVES = {
     "Cast": (["dtype=f16"], "A"),
     "Rescale": (["factor=2"], "A"),
     "AddN": ([], "A"),
-    "Redistribute": (["shape=1200,700", "from={devices=[2,1]<=[2]}",
-                      "to={devices=[1,2]<=[2]}"], "A B"),
 }
 
 # What is refused in pieces, and why.
@@ -61,7 +59,7 @@ REFUSED = {
 FILES = {"A": ("<u4", (600, 700)), "B": ("<u4", (600, 700)),
          "C": ("<u4", (600, 30)), "IMAGE": ("<u4", (4, 60, 80, 20)),
          "ROWS": ("<i4", (9,)), "IDS": ("<i4", (600,)), "VALUE": ("<u4", ())}
-NUM_RESULTS = {"SplitV": 3, "Unpack": 4, "Redistribute": 2}
+NUM_RESULTS = {"SplitV": 3, "Unpack": 4}
 
 
 class OpCase(StreamCase):
@@ -76,9 +74,6 @@ class OpCase(StreamCase):
     def compare(self, name, arguments, files, num_results=1, suffix=".npy",
                 memory="1MiB"):
         """Runs it both ways; returns the shapes."""
-        if name == "Redistribute":
-            # Several inputs and results: by name.
-            files = [word for f in files for word in ("--input", "shards=" + f)]
         outs = {way: [way + str(n) + suffix for n in range(num_results)]
                 for way in ("whole", "pieces")}
         whole = self.ok("op", name, *self.device, *arguments, *files,

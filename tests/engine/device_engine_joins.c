@@ -59,44 +59,6 @@ RLO_LOOP_TEST(test_engine_vectors__concat_and_split, 0, NUM_SET_UPS) {
   end();
 }
 
-/* Summands of two devices, added on a third, which holds it all, transposed;
- * it goes back as summands. */
-RLO_LOOP_TEST(test_engine_vectors__redistribution, 0, NUM_SET_UPS) {
-  begin_set_up(_i);
-  static const char *const gathered[] = {
-      "{devices=[1,2,2]<=[4] last_tile_dims={unreduced}}",
-      "{maximal device=2}"};
-  rlo_tensor *xs[] = {tensor(DIMS(2, 1), 2, counted),
-                      tensor(DIMS(2, 1), 2, counted + 2),
-                      tensor(DIMS(2, 1), 2, tens + 1),
-                      tensor(DIMS(2, 1), 2, tens + 3)};
-  rlo_tensor *ys[4] = {NULL};
-  for (int32_t back = 0; back < 2; ++back) {
-    const rlo_attribute items[] = {
-        rlo_attribute_i64s("shape", DIMS(2, 2), 2),
-        rlo_attribute_string("from", gathered[back]),
-        rlo_attribute_string("to", gathered[1 - back]),
-        rlo_attribute_i64s("perm", DIMS(1, 0), 2)};
-    const rlo_attributes attributes = {items, 4};
-    expect_ok(rlo_run_kernel(
-        engine, "Redistribute", xs, 4, &attributes, ys, 4, NULL));
-    for (int32_t n = 0; n < 4; ++n) {
-      rlo_tensor_release(xs[n]);
-      xs[n] = ys[n];
-    }
-    if (back == 0) {
-      ck_assert_int_eq(rlo_tensor_bytes(ys[0]), 0);
-      ys[2] = rlo_tensor_retain(ys[2]);
-      expect_array(ys[2], DIMS(2, 2), 2, FLOATS(2, 4, 40, 60));
-    }
-  }
-  expect_array(xs[0], DIMS(2, 1), 2, FLOATS(2, 4));
-  expect_array(xs[1], DIMS(2, 1), 2, FLOATS(0, 0));
-  expect_array(xs[2], DIMS(2, 1), 2, FLOATS(40, 60));
-  expect_array(xs[3], DIMS(2, 1), 2, FLOATS(0, 0));
-  end();
-}
-
 RLO_LOOP_TEST(test_engine_vectors__stack_and_unstack, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   rlo_tensor *xs[] = {tensor(DIMS(2), 1, counted),

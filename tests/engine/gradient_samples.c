@@ -2,7 +2,6 @@
 #include "gradient_samples.h"
 
 #include "support/expect.h"
-#include "support/random_sharding.h"
 #include "support/suite.h"
 
 test_random rng;
@@ -374,57 +373,6 @@ static void draw_segment_sum(sample *s) {
   add_number(s, "num_segments", s->num_indexed);
 }
 
-/* What shares a box with another one has no gradient: other shardings. */
-static void draw_sharding(sample *s,
-                          const char *name,
-                          const rlo_shape *shape,
-                          int32_t which,
-                          rlo_sharding **out) {
-  int64_t count = s->num_inputs;
-  char *text = s->texts[which];
-  expect_ok(test_random_sharding(&rng, shape, count, true, out));
-  while (rlo_sharding_get_kind(*out) == RLO_SHARDING_BOXES) {
-    rlo_sharding_release(*out);
-    expect_ok(test_random_sharding(&rng, shape, count, true, out));
-  }
-  ck_assert_uint_lt(rlo_sharding_format(*out, text, sizeof s->texts[which]),
-                    sizeof s->texts[which]);
-  s->items[s->num_items++] = rlo_attribute_string(name, text);
-}
-
-/* The shards of up to 4 devices. */
-static void draw_redistribute(sample *s) {
-  rlo_shape whole;
-  rlo_shape permuted;
-  rlo_shape shard;
-  rlo_sharding *from;
-  rlo_sharding *to;
-  int32_t order[RLO_MAX_RANK];
-  int64_t perm[RLO_MAX_RANK];
-  s->num_inputs = (int32_t)draw(1, MOST_TENSORS);
-  draw_dims(s, 0, 0, 3);
-  expect_ok(rlo_shape_make(RLO_DTYPE_S32, s->dims[0], s->ranks[0], &whole));
-  permuted = whole;
-  test_random_permutation(&rng, whole.rank, order);
-  for (int32_t k = 0; k < whole.rank; ++k) {
-    perm[k] = order[k];
-    permuted.dims[k] = whole.dims[order[k]];
-  }
-  add_list(s, "shape", whole.dims, whole.rank);
-  add_list(s, "perm", perm, whole.rank);
-  draw_sharding(s, "from", &whole, 0, &from);
-  draw_sharding(s, "to", &permuted, 1, &to);
-  for (int32_t n = 0; n < s->num_inputs; ++n) {
-    expect_ok(rlo_sharding_get_shard_shape(from, &whole, n, &shard));
-    s->ranks[n] = shard.rank;
-    for (int32_t k = 0; k < shard.rank; ++k) {
-      s->dims[n][k] = shard.dims[k];
-    }
-  }
-  rlo_sharding_release(from);
-  rlo_sharding_release(to);
-}
-
 typedef struct kind {
   const char *kernel_name;
   void (*draw)(sample *s);
@@ -459,8 +407,7 @@ static const kind kinds[] = {{"Identity", draw_any, true},
                              {"AddN", draw_add_n, false},
                              {"GatherV2", draw_gather, false},
                              {"UnsortedSegmentSum", draw_segment_sum, false},
-                             {"Rescale", draw_scale, false},
-                             {"Redistribute", draw_redistribute, false}};
+                             {"Rescale", draw_scale, false}};
 
 enum { NUM_KINDS = sizeof kinds / sizeof kinds[0] };
 

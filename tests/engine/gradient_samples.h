@@ -25,8 +25,6 @@ typedef struct sample {
   rlo_attribute items[MOST_ITEMS];
   int32_t num_items;
   int64_t numbers[MOST_ITEMS][MOST_NUMBERS];
-  /** For attributes that are texts. */
-  char texts[2][512];
   /** For an attribute that is a shape. */
   rlo_shape shape;
   /** It reads no element twice and computes nothing. */

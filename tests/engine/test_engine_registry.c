@@ -404,7 +404,6 @@ RLO_TEST(test_engine_registry__names_of_kernels) {
                                       RLO_KERNEL_NAME_PAD_V2,
                                       RLO_KERNEL_NAME_MIRROR_PAD,
                                       RLO_KERNEL_NAME_REVERSE,
-                                      RLO_KERNEL_NAME_REDISTRIBUTE,
                                       RLO_KERNEL_NAME_ROLL,
                                       RLO_KERNEL_NAME_BROADCAST_TO,
                                       RLO_KERNEL_NAME_TILE,

@@ -29,7 +29,6 @@ RLO_TEST(test_input_names__of_built_in_kernels) {
       {"MoveAdjoint", {"dys", NULL}},
       {"Pack", {"inputs", NULL}},
       {"PadV2", {"x", "value"}},
-      {"Redistribute", {"shards", NULL}},
       {"Unpack", {"value", NULL}},
       {"UnsortedSegmentSum", {"x", "segment_ids"}},
   };

@@ -47,9 +47,6 @@ extern const rlo__copy_op rlo__op_rescale;
 /* copy_indexed.c */
 extern const rlo__copy_op rlo__op_gather;
 extern const rlo__copy_op rlo__op_segment_sum;
-/* copy_redistribute.c */
-extern const rlo__copy_op rlo__op_redistribute;
-
 /* copy_table.c */
 
 /** All of the above. MoveAdjoint is not among them (adjoint.h). */

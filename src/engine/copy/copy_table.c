@@ -35,7 +35,6 @@ static const rlo__copy_op *const table[] = {
     &rlo__op_gather,
     &rlo__op_segment_sum,
     &rlo__op_rescale,
-    &rlo__op_redistribute,
 };
 
 // clang-format on

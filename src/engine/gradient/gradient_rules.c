@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/copy/adjoint.h"
-#include "engine/copy/redistribute.h"
 #include "engine/gradient/gradient.h"
 #include "engine/tensor/attributes.h"
 #include "engine/tensor/tensor.h"
@@ -497,43 +496,6 @@ static rlo_status gradient_of_batch(rlo_gradient_call *call, void *payload) {
   return status;
 }
 
-/* ---------------------------------------------------------- redistributions */
-
-/* The transpose, which is a redistribution too. */
-static rlo_status gradient_of_redistribute(rlo_gradient_call *call,
-                                           void *payload) {
-  const rlo__copy_call forward = {
-      payload, call->input_shapes, call->num_inputs, call->attributes};
-  rlo__redistribute redistribute;
-  rlo__redistribute_code code = {.from = NULL};
-  rlo_tensor **dxs =
-      rlo__alloc_array((size_t)call->num_inputs, sizeof(rlo_tensor *));
-  if (dxs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__redistribute_decode(&forward, &redistribute));
-  RLO_TRY_GOTO(rlo__redistribute_transpose(&redistribute, &code));
-  RLO_TRY_GOTO(rlo_run_kernel(call->engine,
-                              forward.op->name,
-                              call->dys,
-                              call->num_outputs,
-                              &code.attributes,
-                              dxs,
-                              call->num_inputs,
-                              NULL));
-  for (int32_t n = 0; n < call->num_inputs; ++n) {
-    if (call->wants[n]) {
-      RLO_TRY_GOTO(place(dxs[n], call->input_shapes[n], &call->dxs[n]));
-    }
-  }
-fail:
-  rlo__redistribute_code_deinit(&code);
-  rlo__redistribute_deinit(&redistribute);
-  rlo__tensor_list_release(dxs, call->num_inputs);
-  return status;
-}
-
 /* -------------------------------------------------------------------- table */
 
 /* Gradients that do not follow from the operation alone. */
@@ -553,7 +515,6 @@ static const rule rules[] = {
     {"BatchToSpaceND", 0, gradient_of_batch},
     {"GatherV2", 2, gradient_of_gather},
     {"UnsortedSegmentSum", 2, gradient_of_segment_sum},
-    {"Redistribute", 0, gradient_of_redistribute},
     {"MoveAdjoint", 0, gradient_of_adjoint},
 };
 

@@ -21,7 +21,7 @@ enum {
   MIXED_ROWS = 40,
   MIXED_COLUMNS = 60,
   MIXED_COUNT = MIXED_ROWS * MIXED_COLUMNS,
-  MIXED_NUM_KINDS = 12
+  MIXED_NUM_KINDS = 11
 };
 
 typedef struct mixed_work {

@@ -234,39 +234,6 @@ static bool take_gradient(mixed_worker *w) {
   return is_ok(w, rlo_tape_end(tape), "rlo_tape_end") && is_done;
 }
 
-/* Halves of two devices, gathered on both. */
-static bool redistribute(mixed_worker *w) {
-  static const int64_t half[] = {MIXED_ROWS / 2, MIXED_COLUMNS};
-  const rlo_attribute items[] = {
-      rlo_attribute_i64s("shape", dims, 2),
-      rlo_attribute_string("from", "{devices=[2,1]<=[2]}"),
-      rlo_attribute_string("to", "{replicated}")};
-  const rlo_attributes attributes = {items, 3};
-  rlo_engine *engine = draw_engine(w);
-  const uint32_t *numbers = w->shared->numbers;
-  rlo_shape shape;
-  rlo_tensor *xs[2] = {NULL};
-  rlo_tensor *ys[2] = {NULL};
-  bool is_done =
-      is_ok(w, rlo_shape_make(RLO_DTYPE_F32, half, 2, &shape), "a shape") &&
-      is_ok(
-          w, rlo_tensor_create(engine, &shape, numbers, &xs[0]), "a tensor") &&
-      is_ok(
-          w,
-          rlo_tensor_create(engine, &shape, numbers + MIXED_COUNT / 2, &xs[1]),
-          "a tensor") &&
-      is_ok(w,
-            rlo_run_kernel(
-                engine, "Redistribute", xs, 2, &attributes, ys, 2, NULL),
-            "Redistribute") &&
-      expect_numbers(w, ys[0], "copy 0") && expect_numbers(w, ys[1], "copy 1");
-  for (int n = 0; n < 2; ++n) {
-    rlo_tensor_release(xs[n]);
-    rlo_tensor_release(ys[n]);
-  }
-  return is_done;
-}
-
 /* --------------------------------------------------------- jobs, exchanges */
 
 /* Every eighth is cancelled, before or after its end. */
@@ -418,7 +385,6 @@ bool (*const mixed_kinds[MIXED_NUM_KINDS])(mixed_worker *w) = {use_shared_plan,
                                                                run_kernels,
                                                                use_pending,
                                                                take_gradient,
-                                                               redistribute,
                                                                run_job,
                                                                exchange,
                                                                make_error,
