@@ -21,7 +21,6 @@ typedef struct whole_engine {
   rlo__shape_table shapes;
   rlo__registry registry;
   rlo__call_plans plans;
-  rlo__gradient_table gradients;
   rlo__profiler profiler;
   bool has_shapes, has_registry, has_plans, has_scope_mutex, has_profiler;
 } whole_engine;
@@ -103,7 +102,6 @@ static void destroy(rlo_engine *engine) {
   if (whole->has_plans) {
     rlo__call_plans_deinit(&whole->plans);
   }
-  rlo__gradient_table_deinit(&whole->gradients);
   if (whole->has_registry) {
     rlo__registry_deinit(&whole->registry);
   }
@@ -139,10 +137,8 @@ static void init_engine(whole_engine *whole,
   engine->registry = &whole->registry;
   engine->shapes = &whole->shapes;
   engine->plans = &whole->plans;
-  engine->gradients = &whole->gradients;
   engine->profiler = &whole->profiler;
   engine->destroy = destroy;
-  rlo__gradient_table_init(&whole->gradients);
 }
 
 rlo_status rlo_engine_create(const rlo_engine_options *options,
@@ -215,11 +211,12 @@ rlo_status rlo_engine_get_memory(const rlo_engine *engine,
   const rlo__usage *usage = &registry->usage;
   if (backend_name != NULL) {
     rlo__rwlock_lock_read(&registry->lock);
-    usage = rlo__registry_find_usage(registry, backend_name);
+    const rlo__name *name = rlo__registry_find(registry, backend_name);
     rlo__rwlock_unlock(&registry->lock);
-    if (usage == NULL) {
+    if (name == NULL || !name->has_usage) {
       return rlo__registry_fail_no_backend(registry, backend_name);
     }
+    usage = &name->usage;
   }
   rlo_memory_info info;
   rlo__usage_read(usage, &info);

@@ -37,7 +37,6 @@ struct rlo_engine {
   struct rlo__registry *registry;
   struct rlo__shape_table *shapes;
   struct rlo__call_plans *plans;
-  struct rlo__gradient_table *gradients;
   struct rlo__profiler *profiler;
   /** Guards what scopes hold. */
   rlo__mutex scope_mutex;

@@ -18,37 +18,6 @@
 
 /* ----------------------------------------------------------------- registry */
 
-typedef struct gradient_slot {
-  rlo__table_node node;
-  rlo_gradient_config config;
-} gradient_slot;
-
-static bool is_of_kernel(const void *entry, const void *kernel_name) {
-  const gradient_slot *slot = entry;
-  return strcmp(slot->config.kernel_name, kernel_name) == 0;
-}
-
-/* NULL if there is none. Under a lock of the registry. */
-static gradient_slot *find_slot(const rlo_engine *engine,
-                                const char *kernel_name) {
-  return rlo__table_find(&engine->gradients->table,
-                         rlo__registry_hash(kernel_name),
-                         is_of_kernel,
-                         kernel_name);
-}
-
-void rlo__gradient_table_init(rlo__gradient_table *gradients) {
-  rlo__table_init(&gradients->table, offsetof(gradient_slot, node));
-}
-
-void rlo__gradient_table_deinit(rlo__gradient_table *gradients) {
-  gradient_slot *slot = NULL;
-  while ((slot = rlo__table_remove_oldest(&gradients->table)) != NULL) {
-    rlo__free(slot);
-  }
-  rlo__table_deinit(&gradients->table);
-}
-
 static const char init_name[] = "RLO_GRADIENT_CONFIG_INIT";
 
 static rlo_status check_config(const rlo_gradient_config *config,
@@ -94,41 +63,30 @@ static rlo_status read_config(const rlo_gradient_config *config,
   return check_config(out, flags);
 }
 
-/* During a change. `out_old` is not written for a new gradient. */
-static rlo_status register_changing(rlo_engine *engine,
-                                    const rlo_gradient_config *config,
-                                    uint32_t flags,
-                                    rlo_gradient_config *out_old) {
-  rlo__registry *registry = engine->registry;
-  gradient_slot *slot = find_slot(engine, config->kernel_name);
-  if (slot != NULL && (flags & RLO_GRADIENT_REPLACE) == 0) {
+/* Registers a gradient. During a change. `out_old` is not written for a new
+ * one. */
+static rlo_status add_gradient(rlo__registry *registry,
+                               const rlo_gradient_config *config,
+                               uint32_t flags,
+                               rlo_gradient_config *out_old) {
+  rlo_gradient_config copy = *config;
+  rlo__name *name = NULL;
+  RLO_TRY(rlo__registry_intern(registry, config->kernel_name, &name));
+  if (name->gradient.run != NULL && (flags & RLO_GRADIENT_REPLACE) == 0) {
     return RLO_FAIL(RLO_ALREADY_EXISTS,
                     "kernel '%s' has a gradient already",
                     config->kernel_name);
   }
-  rlo_gradient_config copy = *config;
-  RLO_TRY(
-      rlo__registry_intern(registry, config->kernel_name, &copy.kernel_name));
+  copy.kernel_name = name->text;
   RLO_TRY(rlo__registry_intern_list(registry,
                                     config->saved_names,
                                     config->num_saved_names,
                                     &copy.saved_names));
-  gradient_slot *made = NULL;
-  if (slot != NULL) {
-    *out_old = slot->config;
-  } else {
-    made = rlo__alloc(sizeof *made);
-    if (made == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+  if (name->gradient.run != NULL) {
+    *out_old = name->gradient;
   }
   rlo__rwlock_lock_write(&registry->lock);
-  if (slot == NULL) {
-    slot = made;
-    rlo__table_insert(
-        &engine->gradients->table, slot, rlo__registry_hash(copy.kernel_name));
-  }
-  slot->config = copy;
+  name->gradient = copy;
   rlo__rwlock_unlock(&registry->lock);
   return RLO_OK;
 }
@@ -147,7 +105,7 @@ rlo_status rlo_gradient_register(rlo_engine *engine,
   }
   RLO_TRY(
       rlo__registry_begin_change(engine->registry, "registering a gradient"));
-  rlo_status status = register_changing(engine, &known, flags, &old);
+  rlo_status status = add_gradient(engine->registry, &known, flags, &old);
   rlo__registry_end_change(engine->registry);
   return status == RLO_OK && out_old != NULL
              ? rlo__report_write(
@@ -160,25 +118,25 @@ rlo_status rlo_gradient_unregister(rlo_engine *engine,
   RLO_REQUIRE(engine, kernel_name);
   rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "unregistering a gradient"));
-  gradient_slot *slot = find_slot(engine, kernel_name);
-  if (slot != NULL) {
+  rlo__name *name = rlo__registry_find(registry, kernel_name);
+  bool is_found = name != NULL && name->gradient.run != NULL;
+  if (is_found) {
     rlo__rwlock_lock_write(&registry->lock);
-    rlo__table_remove(&engine->gradients->table, slot);
+    name->gradient.run = NULL;
     rlo__rwlock_unlock(&registry->lock);
   }
   rlo__registry_end_change(registry);
-  rlo__free(slot);
-  return slot != NULL ? RLO_OK : rlo__gradient_fail_missing(kernel_name);
+  return is_found ? RLO_OK : rlo__gradient_fail_missing(kernel_name);
 }
 
 bool rlo__gradient_find(rlo_engine *engine,
                         const char *kernel_name,
                         rlo_gradient_config *out_config) {
   rlo__rwlock_lock_read(&engine->registry->lock);
-  const gradient_slot *slot = find_slot(engine, kernel_name);
-  bool is_found = slot != NULL;
+  const rlo__name *name = rlo__registry_find(engine->registry, kernel_name);
+  bool is_found = name != NULL && name->gradient.run != NULL;
   if (is_found) {
-    *out_config = slot->config;
+    *out_config = name->gradient;
   }
   rlo__rwlock_unlock(&engine->registry->lock);
   return is_found;
@@ -221,16 +179,17 @@ rlo_status rlo_gradient_list(rlo_engine *engine,
                                  config_bytes,
                                  sizeof out_configs->struct_size,
                                  sizeof *out_configs));
-  rlo__table *table = &engine->gradients->table;
+  rlo__table *names = &engine->registry->names;
   size_t count = 0;
   rlo__rwlock_lock_read(&engine->registry->lock);
   rlo_gradient_config *configs =
-      rlo__alloc_array(table->count + 1, sizeof *configs);
-  for (gradient_slot *s = rlo__table_newest(table);
-       s != NULL && configs != NULL;
-       s = rlo__table_older(table, s)) {
-    configs[count] = s->config;
-    configs[count++].struct_size = config_bytes;
+      rlo__alloc_array(names->count + 1, sizeof *configs);
+  for (rlo__name *n = rlo__table_newest(names); n != NULL && configs != NULL;
+       n = rlo__table_older(names, n)) {
+    if (n->gradient.run != NULL) {
+      configs[count] = n->gradient;
+      configs[count++].struct_size = config_bytes;
+    }
   }
   rlo__rwlock_unlock(&engine->registry->lock);
   if (configs == NULL) {

@@ -2,19 +2,9 @@
 #ifndef RLO_ENGINE_GRADIENT_H
 #define RLO_ENGINE_GRADIENT_H
 
-#include "base/table.h"
 #include "engine/copy/copy_op.h"
 #include "relayout/gradient.h"
 #include "relayout/kernel.h"
-
-/** The gradients of an engine, by kernel name, under the locks of its registry.
- */
-typedef struct rlo__gradient_table {
-  rlo__table table;
-} rlo__gradient_table;
-
-void rlo__gradient_table_init(rlo__gradient_table *gradients);
-void rlo__gradient_table_deinit(rlo__gradient_table *gradients);
 
 /** Whether a kernel has a gradient, and which. Sets no message. */
 bool rlo__gradient_find(rlo_engine *engine,

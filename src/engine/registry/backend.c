@@ -15,59 +15,25 @@ static rlo_status check_name(const char *name) {
              : RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
 }
 
-/* Finds or adds what is held under a name. During a change. */
-static rlo_status get_usage(rlo__registry *registry,
-                            const char *name,
-                            rlo__usage **out_usage) {
-  *out_usage = rlo__registry_find_usage(registry, name);
-  if (*out_usage != NULL) {
-    return RLO_OK;
-  }
-  rlo__named_usage *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  made->name = name;
-  rlo__usage_init(&made->usage, &registry->usage);
-  rlo__rwlock_lock_write(&registry->lock);
-  made->next = registry->usages;
-  registry->usages = made;
-  rlo__rwlock_unlock(&registry->lock);
-  *out_usage = &made->usage;
-  return RLO_OK;
-}
-
-static rlo_status register_changing(rlo__registry *registry,
-                                    const char *name,
-                                    rlo_backend_factory factory,
-                                    void *payload,
-                                    int32_t priority) {
+/* Registers a backend. During a change. */
+static rlo_status add_backend(rlo__registry *registry,
+                              const char *name,
+                              const rlo__backend_slot *backend) {
   if (rlo__registry_find_backend(registry, name) != NULL) {
     return RLO_FAIL(RLO_ALREADY_EXISTS,
                     "backend '%s' is registered already; remove it first",
                     name);
   }
-  rlo__backend_entry *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  rlo__name *made = NULL;
+  RLO_TRY(rlo__registry_intern(registry, name, &made));
+  rlo__name **link = &registry->backends;
+  while (*link != NULL && (*link)->backend.priority >= backend->priority) {
+    link = &(*link)->backend.next;
   }
-  rlo_status status = rlo__registry_intern(registry, name, &made->name);
-  if (status == RLO_OK) {
-    status = get_usage(registry, made->name, &made->usage);
-  }
-  if (status != RLO_OK) {
-    rlo__free(made);
-    return status;
-  }
-  made->factory = factory;
-  made->payload = payload;
-  made->priority = priority;
   rlo__rwlock_lock_write(&registry->lock);
-  rlo__backend_entry **link = &registry->backends;
-  while (*link != NULL && (*link)->priority >= priority) {
-    link = &(*link)->next;
-  }
-  made->next = *link;
+  made->backend = *backend;
+  made->backend.next = *link;
+  made->has_usage = true;
   *link = made;
   rlo__rwlock_unlock(&registry->lock);
   return RLO_OK;
@@ -80,114 +46,94 @@ rlo_status rlo_backend_register(rlo_engine *engine,
                                 int32_t priority) {
   RLO_REQUIRE(engine, name, factory);
   RLO_TRY(check_name(name));
-  rlo__registry *registry = engine->registry;
-  RLO_TRY(rlo__registry_begin_change(registry, "registering a backend"));
-  rlo_status status =
-      register_changing(registry, name, factory, payload, priority);
-  rlo__registry_end_change(registry);
+  const rlo__backend_slot backend = {
+      .factory = factory, .payload = payload, .priority = priority};
+  RLO_TRY(
+      rlo__registry_begin_change(engine->registry, "registering a backend"));
+  rlo_status status = add_backend(engine->registry, name, &backend);
+  rlo__registry_end_change(engine->registry);
   return status;
 }
 
 /* ---------------------------------------------------------------- instances */
 
-/* The number of kernels of a backend. During a change. */
-static size_t count_kernels(const rlo__registry *registry, const char *name) {
-  size_t count = 0;
-  for (rlo__kernel_slot *s = rlo__table_newest(&registry->kernels); s != NULL;
-       s = rlo__table_older(&registry->kernels, s)) {
-    count += s->config.backend_name == name;
+/* Takes the bound kernels from a backend's slots. During a change. */
+static void unbind_all(rlo__registry *registry, const char *name) {
+  rlo__kernel_slot *slot = NULL;
+  rlo__rwlock_lock_write(&registry->lock);
+  while ((slot = rlo__registry_next_kernel(registry, name, slot)) != NULL) {
+    rlo__kernel_slot_bind(registry, slot, NULL);
   }
-  return count;
-}
-
-/* Replaces the bound kernels of a backend's slots by `bound`, in the order of
- * the slots, or by NULL. The old ones go to `out_old` unless that is NULL.
- * Under `lock` for writing. */
-static void swap_bound(rlo__registry *registry,
-                       const char *name,
-                       rlo__bound_kernel *const *bound,
-                       rlo__bound_kernel **out_old) {
-  size_t n = 0;
-  for (rlo__kernel_slot *s = rlo__table_newest(&registry->kernels); s != NULL;
-       s = rlo__table_older(&registry->kernels, s)) {
-    if (s->config.backend_name == name) {
-      if (out_old != NULL) {
-        out_old[n] = s->bound;
-      }
-      s->bound = bound != NULL ? bound[n] : NULL;
-      ++n;
-    }
-  }
-}
-
-static void release_bound(rlo__bound_kernel **bound, size_t count) {
-  for (size_t k = 0; k < count; ++k) {
-    rlo__bound_kernel_release(bound[k]);
-  }
-  rlo__free(bound);
+  rlo__rwlock_unlock(&registry->lock);
 }
 
 /* Sets every kernel of a backend up for its new instance, all or none. During a
- * change. */
+ * change: until the slot has the instance, no reader looks for a kernel. */
 static rlo_status bind_all(rlo__registry *registry,
-                           rlo__backend_entry *entry,
+                           rlo__name *name,
                            rlo__backend_instance *instance) {
-  rlo__bound_kernel **made = rlo__alloc_array(
-      count_kernels(registry, entry->name) + 1, sizeof(rlo__bound_kernel *));
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = RLO_OK;
-  size_t n = 0;
-  for (rlo__kernel_slot *s = rlo__table_newest(&registry->kernels); s != NULL;
-       s = rlo__table_older(&registry->kernels, s)) {
-    if (s->config.backend_name == entry->name) {
-      RLO_TRY_GOTO(
-          rlo__bound_kernel_create(registry, &s->config, instance, &made[n]));
-      ++n;
+  rlo__kernel_slot *slot = NULL;
+  while ((slot = rlo__registry_next_kernel(registry, name->text, slot)) !=
+         NULL) {
+    rlo__bound_kernel *bound = NULL;
+    rlo_status status =
+        rlo__bound_kernel_create(registry, &slot->config, instance, &bound);
+    if (status != RLO_OK) {
+      unbind_all(registry, name->text);
+      return status;
     }
+    rlo__rwlock_lock_write(&registry->lock);
+    rlo__kernel_slot_bind(registry, slot, bound);
+    rlo__rwlock_unlock(&registry->lock);
   }
   rlo__rwlock_lock_write(&registry->lock);
-  entry->instance = instance;
-  swap_bound(registry, entry->name, made, NULL);
+  name->backend.instance = instance;
   rlo__rwlock_unlock(&registry->lock);
-  rlo__free(made);
   return RLO_OK;
-fail:
-  release_bound(made, n);
+}
+
+static rlo_status bring_up(rlo__registry *registry, rlo__name *name) {
+  rlo__backend_slot *backend = &name->backend;
+  rlo__backend_instance *instance = NULL;
+  RLO_TRY(rlo__backend_instance_create(registry->engine,
+                                       name->text,
+                                       &name->usage,
+                                       backend->factory,
+                                       backend->payload,
+                                       registry->next_instance_id++,
+                                       &instance));
+  rlo_status status = bind_all(registry, name, instance);
+  if (status != RLO_OK) {
+    rlo__backend_instance_release(instance);
+  }
   return status;
 }
 
 /* The backend's instance, created on first use; borrowed. During a change. */
 static rlo_status get_changing(rlo__registry *registry,
-                               rlo__backend_entry *entry,
+                               rlo__name *name,
                                rlo__backend_instance **out_instance) {
-  if (entry->instance == NULL) {
-    rlo__backend_instance *instance = NULL;
-    rlo_status status =
-        rlo__backend_instance_create(registry->engine,
-                                     entry->name,
-                                     entry->usage,
-                                     entry->factory,
-                                     entry->payload,
-                                     registry->next_instance_id++,
-                                     &instance);
-    if (status == RLO_OK) {
-      status = bind_all(registry, entry, instance);
-      if (status != RLO_OK) {
-        rlo__backend_instance_release(instance);
-      }
-    }
+  if (name->backend.instance == NULL) {
+    rlo_status status = bring_up(registry, name);
     if (status != RLO_OK) {
-      status = rlo__status_prefix(status, "backend '%s' fails: ", entry->name);
+      status = rlo__status_prefix(status, "backend '%s' fails: ", name->text);
       rlo__log(
           registry->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
       return status;
     }
-    rlo__log(registry->log, RLO__LOG_INFO, "backend '%s' is up", entry->name);
+    rlo__log(registry->log, RLO__LOG_INFO, "backend '%s' is up", name->text);
   }
-  *out_instance = entry->instance;
+  *out_instance = name->backend.instance;
   return RLO_OK;
+}
+
+/* The same, of the backend of a name. RLO_NOT_FOUND. */
+static rlo_status get_named(rlo__registry *registry,
+                            const char *name,
+                            rlo__backend_instance **out_instance) {
+  rlo__name *found = rlo__registry_find_backend(registry, name);
+  return found != NULL ? get_changing(registry, found, out_instance)
+                       : rlo__registry_fail_no_backend(registry, name);
 }
 
 static void make_active(rlo__registry *registry,
@@ -204,9 +150,9 @@ static void make_active(rlo__registry *registry,
 static rlo_status choose_changing(rlo__registry *registry) {
   rlo_status status = RLO_OK;
   int32_t failed = 0;
-  for (rlo__backend_entry *e = registry->backends; e != NULL; e = e->next) {
+  for (rlo__name *n = registry->backends; n != NULL; n = n->backend.next) {
     rlo__backend_instance *instance = NULL;
-    status = get_changing(registry, e, &instance);
+    status = get_changing(registry, n, &instance);
     if (status == RLO_OK) {
       make_active(registry, instance);
       return RLO_OK;
@@ -253,9 +199,9 @@ static rlo__backend_instance *get_instance(rlo__registry *registry,
                                            const char *name) {
   rlo__backend_instance *found = NULL;
   rlo__rwlock_lock_read(&registry->lock);
-  const rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
-  if (entry != NULL && entry->instance != NULL) {
-    found = rlo__backend_instance_retain(entry->instance);
+  const rlo__name *entry = rlo__registry_find_backend(registry, name);
+  if (entry != NULL && entry->backend.instance != NULL) {
+    found = rlo__backend_instance_retain(entry->backend.instance);
   }
   rlo__rwlock_unlock(&registry->lock);
   return found;
@@ -267,10 +213,7 @@ rlo_status rlo__backend_get(rlo__registry *registry,
   rlo__backend_instance *instance = get_instance(registry, name);
   if (instance == NULL) {
     RLO_TRY(rlo__registry_begin_change(registry, "bringing a backend up"));
-    rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
-    rlo_status status = entry != NULL
-                            ? get_changing(registry, entry, &instance)
-                            : rlo__registry_fail_no_backend(registry, name);
+    rlo_status status = get_named(registry, name, &instance);
     if (status == RLO_OK) {
       rlo__backend_instance_retain(instance);
     }
@@ -287,10 +230,7 @@ rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
   rlo__registry *registry = engine->registry;
   RLO_TRY(rlo__registry_begin_change(registry, "setting the backend"));
   rlo__backend_instance *instance = NULL;
-  rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
-  rlo_status status = entry != NULL
-                          ? get_changing(registry, entry, &instance)
-                          : rlo__registry_fail_no_backend(registry, name);
+  rlo_status status = get_named(registry, name, &instance);
   if (status == RLO_OK) {
     make_active(registry, instance);
   }
@@ -315,10 +255,10 @@ rlo_status rlo_backend_list(rlo_engine *engine,
   RLO_REQUIRE_LIST(out_names, capacity);
   int32_t count = 0;
   rlo__rwlock_lock_read(&engine->registry->lock);
-  for (const rlo__backend_entry *e = engine->registry->backends; e != NULL;
-       e = e->next) {
+  for (const rlo__name *n = engine->registry->backends; n != NULL;
+       n = n->backend.next) {
     if (count < capacity) {
-      out_names[count] = e->name;
+      out_names[count] = n->text;
     }
     ++count;
   }
@@ -327,55 +267,29 @@ rlo_status rlo_backend_list(rlo_engine *engine,
   return RLO_OK;
 }
 
-/* Unlinks a backend. During a change. */
-static rlo_status remove_changing(rlo__registry *registry,
-                                  const char *name,
-                                  rlo__backend_entry **out_entry,
-                                  rlo__backend_instance **out_active,
-                                  rlo__bound_kernel ***out_bound,
-                                  size_t *out_count) {
-  rlo__backend_entry *entry = rlo__registry_find_backend(registry, name);
-  if (entry == NULL) {
-    return rlo__registry_fail_no_backend(registry, name);
-  }
-  *out_count = count_kernels(registry, entry->name);
-  *out_bound = rlo__alloc_array(*out_count + 1, sizeof(rlo__bound_kernel *));
-  if (*out_bound == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo__rwlock_lock_write(&registry->lock);
-  rlo__backend_entry **link = &registry->backends;
-  while (*link != entry) {
-    link = &(*link)->next;
-  }
-  *link = entry->next;
-  if (registry->active != NULL && registry->active == entry->instance) {
-    *out_active = registry->active;
-    registry->active = NULL;
-  }
-  swap_bound(registry, entry->name, NULL, *out_bound);
-  rlo__rwlock_unlock(&registry->lock);
-  *out_entry = entry;
-  return RLO_OK;
-}
-
 rlo_status rlo__backend_remove(rlo__registry *registry,
                                const char *name,
                                rlo__backend_instance **out_instance) {
-  rlo__backend_entry *entry = NULL;
   rlo__backend_instance *active = NULL;
-  rlo__bound_kernel **bound = NULL;
-  size_t count = 0;
   RLO_TRY(rlo__registry_begin_change(registry, "removing a backend"));
-  rlo_status status =
-      remove_changing(registry, name, &entry, &active, &bound, &count);
-  rlo__registry_end_change(registry);
-  if (entry == NULL) {
-    return status;
+  rlo__name *found = rlo__registry_find_backend(registry, name);
+  if (found != NULL) {
+    rlo__name **link = &registry->backends;
+    while (*link != found) {
+      link = &(*link)->backend.next;
+    }
+    rlo__rwlock_lock_write(&registry->lock);
+    *link = found->backend.next;
+    *out_instance = found->backend.instance;
+    found->backend = (rlo__backend_slot){.factory = NULL};
+    if (registry->active == *out_instance) {
+      active = registry->active;
+      registry->active = NULL;
+    }
+    rlo__rwlock_unlock(&registry->lock);
+    unbind_all(registry, name);
   }
-  release_bound(bound, count);
+  rlo__registry_end_change(registry);
   rlo__backend_instance_release(active);
-  *out_instance = entry->instance;
-  rlo__free(entry);
-  return RLO_OK;
+  return found != NULL ? RLO_OK : rlo__registry_fail_no_backend(registry, name);
 }

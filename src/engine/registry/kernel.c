@@ -61,11 +61,13 @@ static rlo_status read_config(const rlo_kernel_config *config,
 
 /* Replaces the names in a config by the registry's. During a change. */
 static rlo_status intern_config(rlo__registry *registry,
-                                rlo_kernel_config *config) {
-  RLO_TRY(rlo__registry_intern(
-      registry, config->kernel_name, &config->kernel_name));
-  RLO_TRY(rlo__registry_intern(
-      registry, config->backend_name, &config->backend_name));
+                                rlo_kernel_config *config,
+                                rlo__name **out_name) {
+  rlo__name *backend = NULL;
+  RLO_TRY(rlo__registry_intern(registry, config->kernel_name, out_name));
+  RLO_TRY(rlo__registry_intern(registry, config->backend_name, &backend));
+  config->kernel_name = (*out_name)->text;
+  config->backend_name = backend->text;
   RLO_TRY(rlo__registry_intern_list(registry,
                                     config->input_names,
                                     config->num_input_names,
@@ -76,14 +78,15 @@ static rlo_status intern_config(rlo__registry *registry,
                                    &config->output_names);
 }
 
-/* During a change. `out_old` may be NULL, and is not written for a new kernel.
- * The bound kernel of a replaced one goes to `out_bound`, to be released after
- * the change. */
-static rlo_status register_changing(rlo__registry *registry,
-                                    const rlo_kernel_config *config,
-                                    uint32_t flags,
-                                    rlo_kernel_config *out_old,
-                                    rlo__bound_kernel **out_bound) {
+/* Registers a kernel. During a change. `out_old` is not written for a new
+ * kernel. */
+static rlo_status add_kernel(rlo__registry *registry,
+                             const rlo_kernel_config *config,
+                             uint32_t flags,
+                             rlo_kernel_config *out_old) {
+  rlo_kernel_config copy = *config;
+  rlo__name *name = NULL;
+  rlo__bound_kernel *bound = NULL;
   rlo__kernel_slot *slot = rlo__registry_find_kernel(
       registry, config->kernel_name, config->backend_name);
   if (slot != NULL && (flags & RLO_KERNEL_REPLACE) == 0) {
@@ -93,38 +96,32 @@ static rlo_status register_changing(rlo__registry *registry,
                     config->kernel_name,
                     config->backend_name);
   }
-  rlo_kernel_config copy = *config;
-  RLO_TRY(intern_config(registry, &copy));
-  rlo__kernel_slot *made = NULL;
-  if (slot == NULL) {
-    made = rlo__alloc(sizeof *made);
-    if (made == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+  RLO_TRY(intern_config(registry, &copy, &name));
+  rlo__kernel_slot *made = slot == NULL ? rlo__alloc(sizeof *made) : NULL;
+  if (slot == NULL && made == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  const rlo__backend_entry *backend =
+  const rlo__name *backend =
       rlo__registry_find_backend(registry, copy.backend_name);
-  rlo__bound_kernel *bound = NULL;
-  if (backend != NULL && backend->instance != NULL) {
-    rlo_status status =
-        rlo__bound_kernel_create(registry, &copy, backend->instance, &bound);
+  if (backend != NULL && backend->backend.instance != NULL) {
+    rlo_status status = rlo__bound_kernel_create(
+        registry, &copy, backend->backend.instance, &bound);
     if (status != RLO_OK) {
       rlo__free(made);
       return status;
     }
   }
-  if (out_old != NULL && slot != NULL) {
-    *out_old = slot->config;
-  }
   rlo__rwlock_lock_write(&registry->lock);
-  if (slot == NULL) {
+  if (slot != NULL) {
+    *out_old = slot->config;
+  } else {
     slot = made;
-    rlo__table_insert(
-        &registry->kernels, slot, rlo__registry_hash(copy.kernel_name));
+    slot->name = name;
+    slot->next = name->kernels;
+    name->kernels = slot;
   }
-  *out_bound = slot->bound;
   slot->config = copy;
-  slot->bound = bound;
+  rlo__kernel_slot_bind(registry, slot, bound);
   rlo__rwlock_unlock(&registry->lock);
   return RLO_OK;
 }
@@ -142,13 +139,9 @@ rlo_status rlo_kernel_register(rlo_engine *engine,
     RLO_TRY(rlo__options_check_size(
         "old kernel config", init_name, out_old, sizeof old));
   }
-  rlo__registry *registry = engine->registry;
-  rlo__bound_kernel *replaced = NULL;
-  RLO_TRY(rlo__registry_begin_change(registry, "registering a kernel"));
-  rlo_status status =
-      register_changing(registry, &known, flags, &old, &replaced);
-  rlo__registry_end_change(registry);
-  rlo__bound_kernel_release(replaced);
+  RLO_TRY(rlo__registry_begin_change(engine->registry, "registering a kernel"));
+  rlo_status status = add_kernel(engine->registry, &known, flags, &old);
+  rlo__registry_end_change(engine->registry);
   return status == RLO_OK && out_old != NULL
              ? rlo__report_write(
                    "old kernel config", init_name, &old, out_old, sizeof old)
@@ -164,17 +157,21 @@ rlo_status rlo_kernel_unregister(rlo_engine *engine,
   rlo__kernel_slot *slot =
       rlo__registry_find_kernel(registry, kernel_name, backend_name);
   if (slot != NULL) {
+    rlo__kernel_slot **link =
+        &rlo__registry_find(registry, kernel_name)->kernels;
+    while (*link != slot) {
+      link = &(*link)->next;
+    }
     rlo__rwlock_lock_write(&registry->lock);
-    rlo__table_remove(&registry->kernels, slot);
+    *link = slot->next;
+    rlo__kernel_slot_bind(registry, slot, NULL);
     rlo__rwlock_unlock(&registry->lock);
   }
   rlo__registry_end_change(registry);
-  if (slot == NULL) {
-    return rlo__registry_fail_no_kernel(registry, kernel_name, backend_name);
-  }
-  rlo__bound_kernel_release(slot->bound);
   rlo__free(slot);
-  return RLO_OK;
+  return slot != NULL ? RLO_OK
+                      : rlo__registry_fail_no_kernel(
+                            registry, kernel_name, backend_name);
 }
 
 rlo_status rlo_kernel_find(rlo_engine *engine,
@@ -206,41 +203,6 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(left->kernel_name, right->kernel_name);
 }
 
-/* The kernels of a backend by name, on the heap. */
-static rlo_status collect(rlo__registry *registry,
-                          const char *backend_name,
-                          rlo_kernel_config **out_configs,
-                          int32_t *out_count) {
-  rlo_kernel_config *configs = NULL;
-  int32_t capacity = 0;
-  int32_t count = 0;
-  /* The registry may grow between counting and copying. */
-  do {
-    rlo__free(configs);
-    capacity = count;
-    configs = rlo__alloc_array((size_t)capacity + 1, sizeof *configs);
-    if (configs == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    count = 0;
-    rlo__rwlock_lock_read(&registry->lock);
-    for (rlo__kernel_slot *s = rlo__table_newest(&registry->kernels); s != NULL;
-         s = rlo__table_older(&registry->kernels, s)) {
-      if (strcmp(s->config.backend_name, backend_name) == 0) {
-        if (count < capacity) {
-          configs[count] = s->config;
-        }
-        ++count;
-      }
-    }
-    rlo__rwlock_unlock(&registry->lock);
-  } while (count > capacity);
-  qsort(configs, (size_t)count, sizeof *configs, compare_names);
-  *out_configs = configs;
-  *out_count = count;
-  return RLO_OK;
-}
-
 rlo_status rlo_kernel_list(rlo_engine *engine,
                            const char *backend_name,
                            rlo_kernel_config *out_configs,
@@ -254,11 +216,23 @@ rlo_status rlo_kernel_list(rlo_engine *engine,
                                  config_bytes,
                                  sizeof out_configs->struct_size,
                                  sizeof *out_configs));
-  rlo_kernel_config *configs = NULL;
-  RLO_TRY(collect(engine->registry, backend_name, &configs, out_count));
-  for (int32_t i = 0; i < *out_count; ++i) {
-    configs[i].struct_size = config_bytes;
+  rlo__registry *registry = engine->registry;
+  size_t count = 0;
+  rlo__rwlock_lock_read(&registry->lock);
+  rlo_kernel_config *configs =
+      rlo__alloc_array(registry->names.count + 1, sizeof *configs);
+  const rlo__kernel_slot *slot = NULL;
+  while (configs != NULL && (slot = rlo__registry_next_kernel(
+                                 registry, backend_name, slot)) != NULL) {
+    configs[count] = slot->config;
+    configs[count++].struct_size = config_bytes;
   }
+  rlo__rwlock_unlock(&registry->lock);
+  if (configs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  qsort(configs, count, sizeof *configs, compare_names);
+  *out_count = (int32_t)count;
   rlo__report_list_write(configs,
                          *out_count,
                          sizeof *configs,
@@ -270,26 +244,33 @@ rlo_status rlo_kernel_list(rlo_engine *engine,
 }
 
 /* Registers copies for another backend. During a change. */
-static rlo_status copy_changing(rlo__registry *registry,
-                                rlo_kernel_config *configs,
-                                int32_t count,
-                                const char *to,
-                                uint32_t flags,
-                                rlo__bound_kernel **replaced) {
-  for (int32_t i = 0; i < count && (flags & RLO_KERNEL_REPLACE) == 0; ++i) {
-    if (rlo__registry_find_kernel(registry, configs[i].kernel_name, to) !=
-        NULL) {
+static rlo_status copy_kernels(rlo__registry *registry,
+                               const char *from,
+                               const char *to,
+                               uint32_t flags,
+                               int32_t *out_count) {
+  const rlo__kernel_slot *slot = NULL;
+  *out_count = 0;
+  while ((slot = rlo__registry_next_kernel(registry, from, slot)) != NULL) {
+    const char *name = slot->config.kernel_name;
+    ++*out_count;
+    if ((flags & RLO_KERNEL_REPLACE) == 0 &&
+        rlo__registry_find_kernel(registry, name, to) != NULL) {
       return RLO_FAIL(RLO_ALREADY_EXISTS,
                       "kernel '%s' is registered for backend '%s' already; "
                       "nothing was copied",
-                      configs[i].kernel_name,
+                      name,
                       to);
     }
   }
-  for (int32_t i = 0; i < count; ++i) {
-    configs[i].backend_name = to;
-    RLO_TRY(
-        register_changing(registry, &configs[i], flags, NULL, &replaced[i]));
+  if (*out_count == 0) {
+    return RLO_FAIL(RLO_NOT_FOUND, "backend '%s' has no kernel to copy", from);
+  }
+  while ((slot = rlo__registry_next_kernel(registry, from, slot)) != NULL) {
+    rlo_kernel_config old;
+    rlo_kernel_config copy = slot->config;
+    copy.backend_name = to;
+    RLO_TRY(add_kernel(registry, &copy, flags, &old));
   }
   return RLO_OK;
 }
@@ -304,33 +285,14 @@ rlo_status rlo_kernel_copy_all(rlo_engine *engine,
   if (to[0] == '\0') {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "a backend without a name");
   }
-  rlo_kernel_config *configs = NULL;
-  rlo__bound_kernel **replaced = NULL;
   int32_t count = 0;
-  RLO_TRY(collect(engine->registry, from, &configs, &count));
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  replaced = rlo__alloc_array((size_t)count + 1, sizeof(rlo__bound_kernel *));
-  if (replaced == NULL) {
-    goto fail;
-  }
-  if (count == 0) {
-    status =
-        RLO_FAIL(RLO_NOT_FOUND, "backend '%s' has no kernel to copy", from);
-    goto fail;
-  }
-  RLO_TRY_GOTO(rlo__registry_begin_change(engine->registry,
-                                          "copying a backend's kernels"));
-  status = copy_changing(engine->registry, configs, count, to, flags, replaced);
+  RLO_TRY(rlo__registry_begin_change(engine->registry,
+                                     "copying a backend's kernels"));
+  rlo_status status = copy_kernels(engine->registry, from, to, flags, &count);
   rlo__registry_end_change(engine->registry);
-  for (int32_t i = 0; i < count; ++i) {
-    rlo__bound_kernel_release(replaced[i]);
-  }
   if (status == RLO_OK && out_count != NULL) {
     *out_count = count;
   }
-fail:
-  rlo__free(replaced);
-  rlo__free(configs);
   return status;
 }
 

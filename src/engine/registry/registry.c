@@ -24,8 +24,15 @@ rlo_status rlo__registry_begin_change(rlo__registry *registry,
 }
 
 void rlo__registry_end_change(rlo__registry *registry) {
+  rlo__bound_kernel *removed = registry->removed;
+  registry->removed = NULL;
   changing = registry->changing_before;
   rlo__mutex_unlock(&registry->changes);
+  while (removed != NULL) {
+    rlo__bound_kernel *next = removed->next_removed;
+    rlo__bound_kernel_release(removed);
+    removed = next;
+  }
 }
 
 const rlo__registry *rlo__registry_changing(void) {
@@ -43,91 +50,84 @@ rlo_status rlo__registry_init(rlo__registry *registry,
     rlo__mutex_deinit(&registry->changes);
     return status;
   }
-  rlo__table_init(&registry->kernels, offsetof(rlo__kernel_slot, node));
+  rlo__table_init(&registry->names, offsetof(rlo__name, node));
   rlo__usage_init(&registry->usage, NULL);
   return RLO_OK;
 }
 
-void rlo__registry_deinit(rlo__registry *registry) {
-  rlo__kernel_slot *slot = NULL;
-  while ((slot = rlo__table_remove_oldest(&registry->kernels)) != NULL) {
+/* Releases what is registered under a name. */
+static void deinit_name(rlo__name *name) {
+  while (name->kernels != NULL) {
+    rlo__kernel_slot *slot = name->kernels;
+    name->kernels = slot->next;
     rlo__bound_kernel_release(slot->bound);
     rlo__free(slot);
   }
-  rlo__table_deinit(&registry->kernels);
-  rlo__backend_instance_release(registry->active);
-  while (registry->backends != NULL) {
-    rlo__backend_entry *entry = registry->backends;
-    registry->backends = entry->next;
-    rlo__backend_instance_release(entry->instance);
-    rlo__free(entry);
-  }
-  while (registry->usages != NULL) {
-    rlo__named_usage *usage = registry->usages;
-    registry->usages = usage->next;
-    rlo__free(usage);
-  }
-  while (registry->names != NULL) {
-    rlo__name *name = registry->names;
-    registry->names = name->next;
-    rlo__free(name->text);
-    rlo__free(name);
-  }
-  while (registry->name_lists != NULL) {
-    rlo__name_list *list = registry->name_lists;
-    registry->name_lists = list->next;
-    rlo__free(list->names);
+  while (name->lists != NULL) {
+    rlo__name_list *list = name->lists;
+    name->lists = list->next;
     rlo__free(list);
   }
+}
+
+void rlo__registry_deinit(rlo__registry *registry) {
+  rlo__table *names = &registry->names;
+  /* Kernels before backends, and everything before the texts. */
+  for (rlo__name *n = rlo__table_newest(names); n != NULL;
+       n = rlo__table_older(names, n)) {
+    deinit_name(n);
+  }
+  rlo__backend_instance_release(registry->active);
+  for (rlo__name *n = registry->backends; n != NULL; n = n->backend.next) {
+    rlo__backend_instance_release(n->backend.instance);
+  }
+  rlo__name *name = NULL;
+  while ((name = rlo__table_remove_oldest(names)) != NULL) {
+    rlo__free(name);
+  }
+  rlo__table_deinit(names);
   rlo__rwlock_deinit(&registry->lock);
   rlo__mutex_deinit(&registry->changes);
 }
 
-rlo_status rlo__registry_intern(rlo__registry *registry,
-                                const char *name,
-                                const char **out_name) {
-  for (const rlo__name *n = registry->names; n != NULL; n = n->next) {
-    if (strcmp(n->text, name) == 0) {
-      *out_name = n->text;
-      return RLO_OK;
-    }
+/* -------------------------------------------------------------------- names */
+
+static uint64_t hash_name(const char *name) {
+  /* FNV-1a: names are short, and every call hashes one. */
+  uint32_t hash = 2166136261u;
+  for (const char *c = name; *c != '\0'; ++c) {
+    hash = (hash ^ (uint8_t)*c) * 16777619u;
   }
-  rlo__name *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  made->text = rlo__alloc_string(name);
-  if (made->text == NULL) {
-    rlo__free(made);
-    return RLO_OUT_OF_MEMORY;
-  }
-  made->next = registry->names;
-  registry->names = made;
-  *out_name = made->text;
-  return RLO_OK;
+  return hash;
 }
 
-/* Finds a list of interned names; adds it, and takes it over, if it is new. */
-static rlo_status intern_names(rlo__registry *registry,
-                               const char **names,
-                               int32_t count,
-                               const char *const **out_names) {
-  size_t bytes = (size_t)count * sizeof names[0];
-  for (const rlo__name_list *l = registry->name_lists; l != NULL; l = l->next) {
-    if (l->count == count && memcmp(l->names, names, bytes) == 0) {
-      *out_names = l->names;
-      rlo__free(names);
-      return RLO_OK;
-    }
+static bool is_name(const void *entry, const void *text) {
+  const rlo__name *name = entry;
+  return strcmp(name->text, text) == 0;
+}
+
+rlo__name *rlo__registry_find(const rlo__registry *registry, const char *name) {
+  return rlo__table_find(&registry->names, hash_name(name), is_name, name);
+}
+
+rlo_status rlo__registry_intern(rlo__registry *registry,
+                                const char *name,
+                                rlo__name **out_name) {
+  *out_name = rlo__registry_find(registry, name);
+  if (*out_name != NULL) {
+    return RLO_OK;
   }
-  rlo__name_list *made = rlo__alloc(sizeof *made);
+  size_t bytes = strlen(name) + 1;
+  rlo__name *made = rlo__alloc(sizeof *made + bytes);
   if (made == NULL) {
-    rlo__free(names);
     return RLO_OUT_OF_MEMORY;
   }
-  *made = (rlo__name_list){registry->name_lists, names, count};
-  registry->name_lists = made;
-  *out_names = names;
+  memcpy(made->text, name, bytes);
+  rlo__usage_init(&made->usage, &registry->usage);
+  rlo__rwlock_lock_write(&registry->lock);
+  rlo__table_insert(&registry->names, made, hash_name(name));
+  rlo__rwlock_unlock(&registry->lock);
+  *out_name = made;
   return RLO_OK;
 }
 
@@ -136,76 +136,83 @@ rlo_status rlo__registry_intern_list(rlo__registry *registry,
                                      int32_t count,
                                      const char *const **out_names) {
   *out_names = NULL;
-  if (count == 0) {
+  if (count <= 0) {
     return RLO_OK;
   }
-  const char **interned = rlo__alloc_array((size_t)count, sizeof(char *));
-  if (interned == NULL) {
+  size_t bytes = (size_t)count * sizeof(char *);
+  rlo__name *name = NULL;
+  rlo__name_list *made = rlo__alloc(sizeof *made + bytes);
+  if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  for (int32_t i = 0; i < count; ++i) {
-    rlo_status status = rlo__registry_intern(registry, names[i], &interned[i]);
-    if (status != RLO_OK) {
-      rlo__free(interned);
-      return status;
-    }
+  rlo_status status = RLO_OK;
+  made->count = count;
+  for (int32_t i = count - 1; i >= 0; --i) {
+    RLO_TRY_GOTO(rlo__registry_intern(registry, names[i], &name));
+    made->names[i] = name->text;
   }
-  return intern_names(registry, interned, count, out_names);
+  rlo__name_list *list = name->lists;
+  while (list != NULL && (list->count != count ||
+                          memcmp(list->names, made->names, bytes) != 0)) {
+    list = list->next;
+  }
+  if (list == NULL) {
+    list = made;
+    made->next = name->lists;
+    name->lists = made;
+    made = NULL;
+  }
+  *out_names = list->names;
+fail:
+  rlo__free(made);
+  return status;
 }
 
-rlo__backend_entry *rlo__registry_find_backend(const rlo__registry *registry,
-                                               const char *name) {
-  rlo__backend_entry *entry = registry->backends;
-  while (entry != NULL && strcmp(entry->name, name) != 0) {
-    entry = entry->next;
-  }
-  return entry;
-}
-
-rlo__usage *rlo__registry_find_usage(const rlo__registry *registry,
-                                     const char *name) {
-  rlo__named_usage *usage = registry->usages;
-  while (usage != NULL && strcmp(usage->name, name) != 0) {
-    usage = usage->next;
-  }
-  return usage != NULL ? &usage->usage : NULL;
+rlo__name *rlo__registry_find_backend(const rlo__registry *registry,
+                                      const char *name) {
+  rlo__name *found = rlo__registry_find(registry, name);
+  return found != NULL && found->backend.factory != NULL ? found : NULL;
 }
 
 void rlo__registry_reset_peaks(rlo__registry *registry) {
   rlo__rwlock_lock_read(&registry->lock);
   rlo__usage_reset_peaks(&registry->usage);
-  for (rlo__named_usage *u = registry->usages; u != NULL; u = u->next) {
-    rlo__usage_reset_peaks(&u->usage);
+  for (rlo__name *n = rlo__table_newest(&registry->names); n != NULL;
+       n = rlo__table_older(&registry->names, n)) {
+    rlo__usage_reset_peaks(&n->usage);
   }
   rlo__rwlock_unlock(&registry->lock);
 }
 
-uint64_t rlo__registry_hash(const char *kernel_name) {
-  /* FNV-1a: names are short, and every call hashes one. */
-  uint32_t hash = 2166136261u;
-  for (const char *c = kernel_name; *c != '\0'; ++c) {
-    hash = (hash ^ (uint8_t)*c) * 16777619u;
+/* The kernel of a name, which may be NULL, that a backend has; NULL if there is
+ * none. */
+static rlo__kernel_slot *find_of(const rlo__name *name,
+                                 const char *backend_name) {
+  rlo__kernel_slot *slot = name != NULL ? name->kernels : NULL;
+  while (slot != NULL && slot->config.backend_name != backend_name &&
+         strcmp(slot->config.backend_name, backend_name) != 0) {
+    slot = slot->next;
   }
-  return hash;
-}
-
-static bool is_slot_of(const rlo__kernel_slot *slot,
-                       const char *kernel_name,
-                       const char *backend_name) {
-  return strcmp(slot->config.kernel_name, kernel_name) == 0 &&
-         (slot->config.backend_name == backend_name ||
-          strcmp(slot->config.backend_name, backend_name) == 0);
+  return slot;
 }
 
 rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
                                             const char *kernel_name,
                                             const char *backend_name) {
-  rlo__kernel_slot *slot =
-      rlo__table_first(&registry->kernels, rlo__registry_hash(kernel_name));
-  while (slot != NULL && !is_slot_of(slot, kernel_name, backend_name)) {
-    slot = rlo__table_next(&registry->kernels, slot);
+  return find_of(rlo__registry_find(registry, kernel_name), backend_name);
+}
+
+rlo__kernel_slot *rlo__registry_next_kernel(const rlo__registry *registry,
+                                            const char *backend_name,
+                                            const rlo__kernel_slot *slot) {
+  const rlo__table *names = &registry->names;
+  rlo__name *name = slot == NULL ? rlo__table_newest(names)
+                                 : rlo__table_older(names, slot->name);
+  rlo__kernel_slot *next = NULL;
+  while (name != NULL && (next = find_of(name, backend_name)) == NULL) {
+    name = rlo__table_older(names, name);
   }
-  return slot;
+  return next;
 }
 
 rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
@@ -213,9 +220,9 @@ rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
   char text[256];
   rlo__str have = rlo__str_over(text, sizeof text);
   rlo__rwlock_lock_read(&registry->lock);
-  for (const rlo__backend_entry *e = registry->backends; e != NULL;
-       e = e->next) {
-    rlo__str_printf(&have, "%s'%s'", have.length == 0 ? "" : ", ", e->name);
+  for (const rlo__name *n = registry->backends; n != NULL;
+       n = n->backend.next) {
+    rlo__str_printf(&have, "%s'%s'", have.length == 0 ? "" : ", ", n->text);
   }
   rlo__rwlock_unlock(&registry->lock);
   return RLO_FAIL(RLO_NOT_FOUND,
@@ -231,16 +238,12 @@ rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,
   char text[256];
   rlo__str have = rlo__str_over(text, sizeof text);
   rlo__rwlock_lock_read(&registry->lock);
-  for (rlo__kernel_slot *s = rlo__table_first(&registry->kernels,
-                                              rlo__registry_hash(kernel_name));
+  const rlo__name *name = rlo__registry_find(registry, kernel_name);
+  for (const rlo__kernel_slot *s = name != NULL ? name->kernels : NULL;
        s != NULL;
-       s = rlo__table_next(&registry->kernels, s)) {
-    if (strcmp(s->config.kernel_name, kernel_name) == 0) {
-      rlo__str_printf(&have,
-                      "%s'%s'",
-                      have.length == 0 ? "" : ", ",
-                      s->config.backend_name);
-    }
+       s = s->next) {
+    rlo__str_printf(
+        &have, "%s'%s'", have.length == 0 ? "" : ", ", s->config.backend_name);
   }
   rlo__rwlock_unlock(&registry->lock);
   return RLO_FAIL(RLO_NOT_FOUND,
@@ -305,4 +308,14 @@ void rlo__bound_kernel_release(rlo__bound_kernel *bound) {
   }
   rlo__backend_instance_release(bound->instance);
   rlo__free(bound);
+}
+
+void rlo__kernel_slot_bind(rlo__registry *registry,
+                           rlo__kernel_slot *slot,
+                           rlo__bound_kernel *bound) {
+  if (slot->bound != NULL) {
+    slot->bound->next_removed = registry->removed;
+    registry->removed = slot->bound;
+  }
+  slot->bound = bound;
 }

@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "base/thread.h"
 #include "engine/memory/backend_instance.h"
+#include "relayout/gradient.h"
 #include "relayout/kernel.h"
 
 /** What runs a kernel. */
@@ -28,53 +29,65 @@ typedef struct rlo__bound_kernel {
   rlo_kernel_config config;
   /** Retained. */
   rlo__backend_instance *instance;
+  /** The next one of rlo__registry.removed. */
+  struct rlo__bound_kernel *next_removed;
 } rlo__bound_kernel;
 
 rlo__bound_kernel *rlo__bound_kernel_retain(rlo__bound_kernel *bound);
 /** NULL is legal. */
 void rlo__bound_kernel_release(rlo__bound_kernel *bound);
 
-/** A registered kernel. */
+/** A kernel of one backend. */
 typedef struct rlo__kernel_slot {
-  rlo__table_node node;
+  /** Of the same kernel name. */
+  struct rlo__kernel_slot *next;
+  /** That of the kernel. */
+  struct rlo__name *name;
   rlo_kernel_config config;
   /** NULL exactly while the backend has no instance. */
   rlo__bound_kernel *bound;
 } rlo__kernel_slot;
 
-/** A registered backend. */
-typedef struct rlo__backend_entry {
-  struct rlo__backend_entry *next;
-  const char *name;
-  rlo__usage *usage;
+typedef struct rlo__backend_slot {
+  /** NULL: there is no backend. */
   rlo_backend_factory factory;
   void *payload;
   int32_t priority;
+  /** The next one by descending priority. */
+  struct rlo__name *next;
   /** NULL until the backend is first used. */
   rlo__backend_instance *instance;
-} rlo__backend_entry;
+} rlo__backend_slot;
 
-/** What is held under the name of a backend, also after it is removed. */
-typedef struct rlo__named_usage {
-  struct rlo__named_usage *next;
-  const char *name;
-  rlo__usage usage;
-} rlo__named_usage;
-
-typedef struct rlo__name {
-  struct rlo__name *next;
-  char *text;
-} rlo__name;
-
+/** A list of interned names. */
 typedef struct rlo__name_list {
   struct rlo__name_list *next;
-  const char **names;
   int32_t count;
+  const char *names[];
 } rlo__name_list;
 
 /**
- * The kernels and backends of an engine. A writer holds `changes` from
- * beginning to end, including its calls of factories and setups, and in
+ * A name, and what is registered under it: kernels, a gradient, a backend. It
+ * lives as long as the registry, so that its text can be borrowed.
+ */
+typedef struct rlo__name {
+  rlo__table_node node;
+  rlo__kernel_slot *kernels;
+  /** Its `run` is NULL: there is none. */
+  rlo_gradient_config gradient;
+  rlo__backend_slot backend;
+  /** There is or was a backend. */
+  bool has_usage;
+  /** What is held under the name of a backend, also after it is removed. */
+  rlo__usage usage;
+  /** The lists that begin with this name. */
+  rlo__name_list *lists;
+  char text[];
+} rlo__name;
+
+/**
+ * The kernels, gradients and backends of an engine. A writer holds `changes`
+ * from beginning to end, including its calls of factories and setups, and in
  * addition `lock` for writing while it modifies what readers see. A reader
  * holds either.
  */
@@ -85,19 +98,16 @@ typedef struct rlo__registry {
   rlo__mutex changes;
   /** The registry that the writing thread was changing before this one. */
   const struct rlo__registry *changing_before;
+  /** Bound kernels to release when the change has ended: disposes may take
+   *  locks of the user's. */
+  rlo__bound_kernel *removed;
   rlo__rwlock lock;
-  /** rlo__kernel_slot, by kernel name. */
-  rlo__table kernels;
+  /** rlo__name. */
+  rlo__table names;
   /** By descending priority. */
-  rlo__backend_entry *backends;
+  rlo__name *backends;
   /** Retained; NULL until a backend is chosen. */
   rlo__backend_instance *active;
-  /** Names and lists of them live as long as the registry, so that they can be
-   *  borrowed. */
-  rlo__name *names;
-  rlo__name_list *name_lists;
-  /** Under `lock`; an entry lives as long as the registry. */
-  rlo__named_usage *usages;
   /** Of all backends. */
   rlo__usage usage;
   uint64_t next_instance_id;
@@ -118,43 +128,40 @@ void rlo__registry_deinit(rlo__registry *registry);
  */
 RLO_NODISCARD rlo_status rlo__registry_begin_change(rlo__registry *registry,
                                                     const char *action);
+/** Ends it, and releases the bound kernels that it has removed. */
 void rlo__registry_end_change(rlo__registry *registry);
 
 /** The registry that this thread changes, or of which it runs a setup, a
  * factory or a dispose; NULL: none. */
 const rlo__registry *rlo__registry_changing(void);
 
-/** Finds or adds the unique copy of a name. During a change.
- *  RLO_OUT_OF_MEMORY. */
+/** The entry of a name; NULL if there is none. Under a lock. */
+rlo__name *rlo__registry_find(const rlo__registry *registry, const char *name);
+
+/** Finds or adds the entry of a name. During a change. RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__registry_intern(rlo__registry *registry,
                                               const char *name,
-                                              const char **out_name);
+                                              rlo__name **out_name);
 
-/** The same for a list of names; NULL for none. */
+/** Finds or adds a list of names; NULL for none. During a change.
+ *  RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status
 rlo__registry_intern_list(rlo__registry *registry,
                           const char *const *names,
                           int32_t count,
                           const char *const **out_names);
 
-/** The backend of this name; NULL if there is none. Under a lock. */
-rlo__backend_entry *rlo__registry_find_backend(const rlo__registry *registry,
-                                               const char *name);
+/** The entry of a backend's name; NULL if there is no such backend. Under a
+ *  lock. */
+rlo__name *rlo__registry_find_backend(const rlo__registry *registry,
+                                      const char *name);
 
 /** RLO_NOT_FOUND, naming the registered backends. Not under `lock`. */
 RLO_NODISCARD rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
                                                        const char *name);
 
-/** What is held under a name; NULL if no backend has or had it. Under a lock.
- */
-rlo__usage *rlo__registry_find_usage(const rlo__registry *registry,
-                                     const char *name);
-
 /** Makes what is held now the peaks. Not under `lock`. */
 void rlo__registry_reset_peaks(rlo__registry *registry);
-
-/** The hash of a kernel's name, for tables by kernel. */
-uint64_t rlo__registry_hash(const char *kernel_name);
 
 /** The slot of a kernel; NULL if there is none. Under a lock. */
 rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
@@ -166,6 +173,18 @@ rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
 RLO_NODISCARD rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,
                                                       const char *kernel_name,
                                                       const char *backend_name);
+
+/** The first kernel of a backend, or the one after `slot`; NULL after the last
+ *  one. Under a lock. */
+rlo__kernel_slot *rlo__registry_next_kernel(const rlo__registry *registry,
+                                            const char *backend_name,
+                                            const rlo__kernel_slot *slot);
+
+/** Replaces the bound kernel of a slot. During a change, and under `lock` for
+ *  writing where readers may see the slot. */
+void rlo__kernel_slot_bind(rlo__registry *registry,
+                           rlo__kernel_slot *slot,
+                           rlo__bound_kernel *bound);
 
 /** Sets a kernel up for an instance. RLO_OUT_OF_MEMORY; the status of setup. */
 RLO_NODISCARD rlo_status
