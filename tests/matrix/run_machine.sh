@@ -21,7 +21,7 @@ readonly LOG=$PWD/build/matrix/$NAME.log
 readonly MIRROR=${MIRROR:-http://deb.debian.org/debian}
 readonly JOBS=${JOBS:-2}
 # What the host suites are built with.
-readonly PACKAGES=libc6-dev,cmake,make,pkg-config,check,libsubunit-dev,ocl-icd-opencl-dev,opencl-headers,python3-minimal
+readonly PACKAGES=libc6-dev,cmake,make,pkg-config,check,libsubunit-dev,ocl-icd-opencl-dev,opencl-headers,libjansson-dev,python3-minimal
 readonly TARGETS='unit_tests engine_tests'
 # Under emulation it does not end within its time.
 readonly TOO_LONG='^test_variants$'
