@@ -60,21 +60,13 @@ static rlo_status print_memory(rlo_engine *engine) {
 // [/snippet]
 
 // [snippet scope/profile]
-static rlo_status print_profile(rlo_profile *profile) {
-  rlo_status status = rlo_profile_end(profile);
-  for (int64_t n = 0; status == RLO_OK && n < rlo_profile_count(profile); ++n) {
-    rlo_profile_entry e = RLO_PROFILE_ENTRY_INIT;
-    status = rlo_profile_get(profile, n, &e);
-    if (status == RLO_OK) {
-      (void)printf("%-9s on %s: %lld bytes in, %lld out%s\n",
-                   e.name,
-                   e.backend_name,
-                   (long long)e.input_bytes,
-                   (long long)e.output_bytes,
-                   e.has_device_time ? ", measured by the device" : "");
-    }
-  }
-  return status;
+static void print_run(const rlo_profile_entry *entry, void *payload) {
+  (void)payload;
+  (void)printf("%-9s on %s: %lld bytes in, %lld out\n",
+               entry->name,
+               entry->backend_name,
+               (long long)entry->input_bytes,
+               (long long)entry->output_bytes);
 }
 
 // [/snippet]
@@ -85,13 +77,12 @@ static rlo_status run(rlo_engine *engine, float y_data[8]) {
   rlo_shape shape;
   rlo_tensor *x = NULL;
   rlo_tensor *y = NULL;
-  rlo_profile *profile = NULL;
   rlo_status status = rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape);
   if (status == RLO_OK) {
     status = rlo_tensor_create(engine, &shape, x_data, &x);
   }
   if (status == RLO_OK) {
-    status = rlo_profile_begin(engine, &profile);
+    status = rlo_profile_begin(engine, print_run, NULL);
   }
   if (status == RLO_OK) {
     status = compute(engine, x, &y);
@@ -100,12 +91,11 @@ static rlo_status run(rlo_engine *engine, float y_data[8]) {
     status = print_memory(engine);
   }
   if (status == RLO_OK) {
-    status = print_profile(profile);
+    status = rlo_profile_end(engine);
   }
   if (status == RLO_OK) {
     status = rlo_tensor_read(y, y_data, 8 * (int64_t)sizeof *y_data);
   }
-  rlo_profile_release(profile);
   rlo_tensor_release(x);
   rlo_tensor_release(y);
   return status;

@@ -178,48 +178,43 @@ static rlo_status derive(rlo_engine *engine, float *out_y, float out_dx[3]) {
   return status == RLO_OK ? ended : status;
 }
 
-/* What ran, in its order. */
-static rlo_status print_profile(rlo_profile *profile) {
-  rlo_status status = rlo_profile_end(profile);
-  const int64_t count = rlo_profile_count(profile);
-  for (int64_t i = 0; i < count && status == RLO_OK; ++i) {
-    rlo_profile_entry entry = RLO_PROFILE_ENTRY_INIT;
-    status = rlo_profile_get(profile, i, &entry);
-    if (status == RLO_OK) {
-      printf("  %*s%s: %lld bytes in, %lld out%s\n",
-             2 * entry.depth,
-             "",
-             entry.name,
-             (long long)entry.input_bytes,
-             (long long)entry.output_bytes,
-             entry.has_device_time ? ", timed by the device" : "");
-    }
-  }
-  return status;
+/* A kernel that ran; one within another one comes before it. */
+static void print_run(const rlo_profile_entry *entry, void *payload) {
+  int64_t begin_ns = 0;
+  int64_t ns = 0;
+  bool is_timed = rlo_profile_device_time(entry, &begin_ns, &ns) == RLO_OK;
+  (void)payload;
+  printf("  %*s%s: %lld bytes in, %lld out%s\n",
+         2 * entry->depth,
+         "",
+         entry->name,
+         (long long)entry->input_bytes,
+         (long long)entry->output_bytes,
+         is_timed ? ", timed by the device" : "");
 }
 
 static rlo_status run(rlo_engine *engine, const char *backend) {
   float y = 0;
   float dx[3] = {0};
-  rlo_profile *profile = NULL;
   rlo_status status = rlo_backend_set(engine, backend);
+  printf("%s:\n", backend);
   if (status == RLO_OK) {
-    status = rlo_profile_begin(engine, &profile);
+    status = rlo_profile_begin(engine, print_run, NULL);
   }
   if (status == RLO_OK) {
     status = derive(engine, &y, dx);
   }
   if (status == RLO_OK) {
-    printf("%s: energy %g, gradient %g %g %g, %lld tensors left\n",
-           backend,
+    status = rlo_profile_end(engine);
+  }
+  if (status == RLO_OK) {
+    printf("  energy %g, gradient %g %g %g, %lld tensors left\n",
            (double)y,
            (double)dx[0],
            (double)dx[1],
            (double)dx[2],
            (long long)rlo_engine_live_tensors(engine));
-    status = print_profile(profile);
   }
-  rlo_profile_release(profile);
   return status;
 }
 

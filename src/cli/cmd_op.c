@@ -42,8 +42,8 @@ static int check_paths(rlo__op *op) {
       }
     }
   }
-  return rlo__profile_path_check(
-      &op->request->profile, paths, op->num_inputs + op->num_outputs);
+  return rlo__trace_path_check(
+      op->request->trace_path, paths, op->num_inputs + op->num_outputs);
 }
 
 static int open_inputs(rlo__op *op) {
@@ -248,28 +248,11 @@ static bool is_stream_wanted(const rlo__op *op) {
   return is_large;
 }
 
-static int run_profiled(rlo__op *op) {
-  int code = rlo__op_profile_init(&op->profile);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__op_in_memory(op);
-  }
-  if (code == RLO__EXIT_OK) {
-    code = rlo__op_profile_rewind(&op->profile);
-  }
-  if (code == RLO__EXIT_OK) {
-    rlo__op_print_results(op);
-    code = rlo__op_profile_save(&op->profile, op->request->profile.trace_path);
-  }
-  rlo__op_profile_deinit(&op->profile);
-  return code;
-}
-
 static int run_operation(rlo__op *op) {
-  if (rlo__profile_is_wanted(&op->request->profile)) {
-    return run_profiled(op);
-  }
   bool is_done = false;
-  int code = is_stream_wanted(op) ? run_in_pieces(op, &is_done) : RLO__EXIT_OK;
+  int code = op->request->trace_path == NULL && is_stream_wanted(op)
+                 ? run_in_pieces(op, &is_done)
+                 : RLO__EXIT_OK;
   if (code != RLO__EXIT_OK || is_done) {
     return code;
   }
@@ -337,7 +320,6 @@ static const struct option options[] = {
     {"beta", required_argument, NULL, RLO__OPTION_BETA},
     {"accumulate", no_argument, NULL, RLO__OPTION_ACCUMULATE},
     {"to", required_argument, NULL, RLO__OPTION_TO},
-    {"profile", no_argument, NULL, RLO__OPTION_PROFILE},
     {"trace", required_argument, NULL, RLO__OPTION_TRACE},
     RLO__STREAM_OPTIONS,
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
@@ -372,11 +354,8 @@ static int take_option(void *payload, int option, const char *value) {
     case RLO__OPTION_TO:
       request->to = value;
       return RLO__EXIT_OK;
-    case RLO__OPTION_PROFILE:
-      request->profile.is_printed = true;
-      return RLO__EXIT_OK;
     case RLO__OPTION_TRACE:
-      request->profile.trace_path = value;
+      request->trace_path = value;
       return RLO__EXIT_OK;
     case RLO__OPTION_BITCAST:
       request->is_bitcast = true;
@@ -423,7 +402,7 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   request->num_paths = argc - optind - 1;
   code = rlo__stream_options_check("op", &request->stream);
   return code == RLO__EXIT_OK
-             ? rlo__profile_options_check(&request->profile, &request->stream)
+             ? rlo__trace_options_check(request->trace_path, &request->stream)
              : code;
 }
 
@@ -497,16 +476,13 @@ const rlo__command rlo__cmd_op = {
         "                   Several between commas, or all, share the\n"
         "                   work on large arrays; none is --host\n"
         "  --host           use the host backend, and no OpenCL\n"
-        "  --profile        print a table of the kernels that ran: their "
+        "  --trace FILE     write to FILE, for chrome://tracing and\n"
+        "                   ui.perfetto.dev, the kernels that ran: their "
         "inputs,\n"
         "                   results, bytes, the time of the host, and of the "
         "device\n"
-        "                   if one was used. With --json the key profile\n"
-        "  --trace FILE     write these to FILE, for chrome://tracing and\n"
-        "                   ui.perfetto.dev. Either option loads the arrays "
-        "whole,\n"
-        "                   however large, and takes none of those for "
-        "pieces\n"
+        "                   if one was used. Loads the arrays whole, however\n"
+        "                   large, and takes no option for pieces\n"
         "  --json           print an object with the keys operation and "
         "results\n"
         "                   (each shape, file)\n"

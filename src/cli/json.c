@@ -129,26 +129,6 @@ void rlo__json_double(rlo__json *json, const char *key, double value) {
   }
 }
 
-void rlo__json_micros(rlo__json *json, const char *key, int64_t nanos) {
-  const char *sign = nanos < 0 ? "-" : "";
-  const uint64_t size = nanos < 0 ? -(uint64_t)nanos : (uint64_t)nanos;
-  begin_value(json, key);
-  fprintf(file_of(json),
-          "%s%" PRIu64 ".%03" PRIu64,
-          sign,
-          size / 1000,
-          size % 1000);
-}
-
-void rlo__json_copy(rlo__json *json, const char *key, FILE *from) {
-  begin_value(json, key);
-  for (int c = getc(from); c != EOF; c = getc(from)) {
-    if (c != '\n') {
-      putc(c, file_of(json));
-    }
-  }
-}
-
 void rlo__json_bool(rlo__json *json, const char *key, bool value) {
   begin_value(json, key);
   fputs(value ? "true" : "false", file_of(json));

@@ -34,10 +34,6 @@ void rlo__json_string(rlo__json *json, const char *key, const char *value);
 void rlo__json_int(rlo__json *json, const char *key, int64_t value);
 /** Six significant digits; null for infinities and NaN. */
 void rlo__json_double(rlo__json *json, const char *key, double value);
-/** Microseconds, with the nanoseconds as decimals. */
-void rlo__json_micros(rlo__json *json, const char *key, int64_t nanos);
-/** The JSON text of a file, without its line ends. */
-void rlo__json_copy(rlo__json *json, const char *key, FILE *from);
 void rlo__json_bool(rlo__json *json, const char *key, bool value);
 /** An array of `count` numbers. */
 void rlo__json_ints(rlo__json *json,

@@ -38,7 +38,8 @@ typedef struct rlo__op_request {
   char **paths;
   int32_t num_paths;
   rlo__stream_options stream;
-  rlo__profile_options profile;
+  /** --trace; NULL: not given. */
+  const char *trace_path;
   rlo__common_options common;
 } rlo__op_request;
 
@@ -62,7 +63,6 @@ typedef struct rlo__op {
   /** The results, each in its layout. */
   rlo_shape *output_shapes;
   rlo__stream_output *outputs;
-  rlo__op_profile profile;
 } rlo__op;
 
 /** Finds the files of the inputs and results, and allocates the lists with a

@@ -112,30 +112,29 @@ static int run_on(const state *s, rlo_context *context) {
   /* So that the result's layout costs no second launch. */
   options.is_fusing = true;
   const int32_t num_tensors = s->op->num_inputs + s->op->num_outputs;
-  options.is_profiling = rlo__profile_is_wanted(&s->op->request->profile);
+  const char *trace_path = s->op->request->trace_path;
+  options.is_profiling = trace_path != NULL;
   rlo_tensor **tensors = calloc((size_t)num_tensors, sizeof(rlo_tensor *));
   if (tensors == NULL) {
     return rlo__fail("cannot get memory for %d tensors", num_tensors);
   }
   rlo_engine *engine = NULL;
-  rlo_profile *profile = NULL;
+  rlo__trace trace;
+  rlo__trace_init(&trace);
   rlo_status status = rlo_engine_create(&options, &engine);
   if (status == RLO_OK && options.is_profiling) {
-    status = rlo_profile_begin(engine, &profile);
+    status = rlo_profile_begin(engine, rlo__trace_add, &trace);
   }
   if (status == RLO_OK) {
     status = run_kernel(s, engine, tensors);
   }
-  if (status == RLO_OK && profile != NULL) {
-    status = rlo_profile_end(profile);
-  }
   int code = status == RLO_OK  ? RLO__EXIT_OK
              : context == NULL ? rlo__fail_last()
                                : rlo__fail_on_device();
-  if (code == RLO__EXIT_OK && profile != NULL) {
-    code = rlo__op_profile_write(&s->op->profile, profile);
+  if (code == RLO__EXIT_OK && options.is_profiling) {
+    code = rlo__trace_save(&trace, trace_path);
   }
-  rlo_profile_release(profile);
+  rlo__trace_deinit(&trace);
   for (int32_t n = 0; n < num_tensors; ++n) {
     rlo_tensor_release(tensors[n]);
   }

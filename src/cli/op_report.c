@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "display.h"
-#include "files.h"
 #include "json.h"
 #include "stream_report.h"
 
@@ -54,29 +53,13 @@ void rlo__op_print_estimate(const rlo__op *op,
   }
 }
 
-/* Whether a result may go to standard output: what is no regular file. */
-static bool is_stdout_taken(const rlo__op *op) {
-  bool is_taken = false;
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    is_taken |= rlo__path_is_special(op->outputs[n].path);
-  }
-  return is_taken;
-}
-
 void rlo__op_print_results(const rlo__op *op) {
-  const bool is_profiled = op->request->profile.is_printed;
   if (!op->request->common.is_json) {
     print_shapes(op);
-    if (is_profiled) {
-      rlo__op_profile_print(&op->profile, is_stdout_taken(op));
-    }
     return;
   }
   rlo__json json = {0};
   begin_json(op, NULL, NULL, &json);
-  if (is_profiled) {
-    rlo__json_copy(&json, "profile", op->profile.json);
-  }
   rlo__json_end_object(&json);
 }
 

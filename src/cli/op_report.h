@@ -11,8 +11,7 @@
 void rlo__op_print_estimate(const rlo__op *op,
                             const rlo_job_estimate *estimate);
 
-/** Prints the results of what ran in memory, and the profile if it is asked
- *  for. */
+/** Prints the results of what ran in memory. */
 void rlo__op_print_results(const rlo__op *op);
 
 /** Prints the results of jobs: the event "end". */

@@ -67,15 +67,16 @@ static bool read_time(cl_event event, cl_profiling_info what, uint64_t *out) {
   return is_known;
 }
 
-bool rlo__command_log_measure(const rlo__command_log *log,
-                              rlo__command_times *out_times) {
+bool rlo__commands_measure(const cl_event *events,
+                           int32_t count,
+                           rlo__command_times *out_times) {
   rlo__command_times times = {0, 0, 0};
-  bool is_known = log->count > 0 && !log->is_cut;
-  for (int32_t n = 0; is_known && n < log->count; ++n) {
+  bool is_known = count > 0;
+  for (int32_t n = 0; is_known && n < count; ++n) {
     uint64_t queued = 0;
     uint64_t begin = 0;
     uint64_t end = 0;
-    cl_event event = log->events[n];
+    cl_event event = events[n];
     is_known = has_succeeded(event) &&
                read_time(event, CL_PROFILING_COMMAND_QUEUED, &queued) &&
                read_time(event, CL_PROFILING_COMMAND_START, &begin) &&

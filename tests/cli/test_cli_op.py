@@ -220,61 +220,39 @@ class Op(CliCase):
             {"shape": "f32[2,6]{1,0}", "file": "a.npy"},
             {"shape": "f32[2,6]{1,0}", "file": "b.npy"}]})
 
-    def profile(self, *arguments):
-        """The entries that --json has of an operation."""
-        return json.loads(self.ok("op", *arguments, *self.device, "--json",
-                                  "--profile", "z.npy"))["profile"]
+    def trace(self, *arguments):
+        """The events of an operation, with the name of their process."""
+        self.ok("op", *arguments, *self.device, "--trace", "t.json", "z.npy")
+        events = json.loads(self.read("t.json"))["traceEvents"]
+        names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+        return [(names[e["pid"]], e) for e in events if e["ph"] == "X"]
 
-    def test_profile(self):
-        lines = self.ok("op", "transpose", *self.device, "--profile", "x.npy",
-                        "z.npy").splitlines()
-        self.assertEqual(len(lines), 3, lines)
-        self.assertEqual(lines[0], "f32[6,4]{1,0}")
-        self.assertEqual(lines[1].split(),
-                         "kernel inputs results bytes host ms device ms".split())
-        cells = lines[2].split()
-        self.assertEqual(cells[:5], ["Transpose", "f32[4,6]{1,0}",
-                                     "f32[6,4]{1,0}", "192", "bytes"])
-        self.assertGreater(float(cells[5]), 0)
-        if self.device:
-            self.assertEqual(cells[6], "-")
-        else:
-            self.assertGreater(float(cells[6]), 0)
-        self.assertEqual(self.load("z.npy").tolist(), X.T.tolist())
-        # What runs as one is one entry, what does not is its own.
-        entry, = self.profile("transpose", "--to", "{0,1:T(2,2)}", "x.npy")
-        self.assertEqual(entry["kernel"], "Transpose+Relayout")
-        self.assertEqual(entry["inputs"], ["f32[4,6]{1,0}"])
-        self.assertEqual(entry["results"], ["f32[6,4]{0,1:T(2,2)}"])
-        self.assertEqual((entry["input_bytes"], entry["output_bytes"]),
-                         (96, 96))
-        self.assertEqual(entry["backend"],
-                         "host" if self.device else "opencl")
-        if self.device:
-            self.assertIsNone(entry["device_ns"])
-        else:
-            self.assertGreater(entry["device_ns"], 0)
-        if not self.device:
-            return  # What follows is the same on a device.
-        entry, = self.profile("concat", "--attr", "axis=0",
-                              *["x.npy", "y.npy"] * 4)
-        self.assertEqual(len(entry["inputs"]), 8)
-        self.assertEqual(entry["depth"], 0)
-        table = self.ok("op", "concat", *self.device, "--attr", "axis=0",
-                        *["x.npy", "y.npy"] * 4, "z.npy", "--profile")
-        self.assertIn(", 5 more", table)
+    def test_trace_of_fused_operations(self):
+        """What runs as one is one event."""
+        for _, event in self.trace("transpose", "--to", "{0,1:T(2,2)}",
+                                   "x.npy"):
+            self.assertEqual(event["name"], "Transpose+Relayout")
+            args = event["args"]
+            self.assertEqual(args["inputs"], ["f32[4,6]{1,0}"])
+            self.assertEqual(args["results"], ["f32[6,4]{0,1:T(2,2)}"])
+            self.assertEqual((args["input_bytes"], args["output_bytes"]),
+                             (96, 96))
+            self.assertEqual(args["backend"],
+                             "host" if self.device else "opencl")
+        if self.device:  # The same on a device.
+            (_, event), = self.trace("concat", "--attr", "axis=0",
+                                     *["x.npy", "y.npy"] * 4)
+            self.assertEqual(len(event["args"]["inputs"]), 8)
 
     def test_trace(self):
         out = self.ok("op", "transpose", *self.device, "--trace", "t.json",
                       "x.npy", "z.npy")
         self.assertEqual(out, "f32[6,4]{1,0}\n")
-        trace = json.loads(self.read("t.json"))
-        events = [e for e in trace["traceEvents"] if e["ph"] == "X"]
-        names = {e["pid"]: e["args"]["name"] for e in trace["traceEvents"]
-                 if e["ph"] == "M"}
-        self.assertEqual([names[e["pid"]] for e in events],
+        events = self.trace("transpose", "x.npy")
+        self.assertEqual([name for name, _ in events],
                          ["host"] if self.device else ["host", "device"])
-        for event in events:
+        self.assertEqual(self.load("z.npy").tolist(), X.T.tolist())
+        for _, event in events:
             self.assertEqual(event["name"], "Transpose")
             self.assertGreaterEqual(event["ts"], 0)
             self.assertGreater(event["dur"], 0)
@@ -286,27 +264,16 @@ class Op(CliCase):
             return
         # An existing file is replaced; a folder that is not there is named.
         self.ok("op", "identity", *self.device, "--trace", "t.json",
-                "--profile", "x.npy", "z.npy")
+                "x.npy", "z.npy")
         self.assertIn("Identity", self.read("t.json").decode())
-        self.fails_after_output(1, "nowhere/t.json", "op", "identity",
-                                *self.device, "--trace", "nowhere/t.json",
-                                "x.npy", "z.npy")
+        self.fails(1, "nowhere/t.json", "op", "identity", *self.device,
+                   "--trace", "nowhere/t.json", "x.npy", "z.npy")
 
-    def fails_after_output(self, code, words, *arguments):
-        result = self.run_command(*arguments)
-        self.assertEqual(result.code, code, result)
-        self.assertIn(words, result.err)
-
-    def test_profile_refuses(self):
-        for words, *arguments in (
-                ("--profile measures kernels on whole arrays", "--profile",
-                 "--memory", "64MiB"),
-                ("--trace measures kernels on whole arrays", "--trace",
-                 "t.json", "--dry-run"),
-                ("--profile measures kernels on whole arrays", "--profile",
-                 "--resume")):
-            self.fails(2, words, "op", "transpose", *self.device, *arguments,
-                       "x.npy", "z.npy")
+    def test_trace_refuses(self):
+        for option in ["--memory", "64MiB"], ["--dry-run"], ["--resume"]:
+            self.fails(2, "--trace measures kernels on whole arrays", "op",
+                       "transpose", *self.device, "--trace", "t.json",
+                       *option, "x.npy", "z.npy")
         for trace in "x.npy", "z.npy":
             self.fails(1, "%s is the file of an array" % trace, "op",
                        "transpose", *self.device, "--trace", trace, "x.npy",

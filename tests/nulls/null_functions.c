@@ -47,6 +47,11 @@ rlo_status fail_gradient(rlo_gradient_call *call, void *payload) {
   return RLO_INTERNAL;
 }
 
+void on_run(const rlo_profile_entry *entry, void *payload) {
+  (void)entry;
+  (void)payload;
+}
+
 void on_prepared(void *payload, rlo_status status) {
   (void)payload;
   (void)status;

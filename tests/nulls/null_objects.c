@@ -150,7 +150,7 @@ static void begin_options(objects *o) {
   o->job_options = (rlo_job_options)RLO_JOB_OPTIONS_INIT;
   o->memory_info = (rlo_memory_info)RLO_MEMORY_INFO_INIT;
   o->plan_info = (rlo_plan_info)RLO_PLAN_INFO_INIT;
-  o->profile_entry = (rlo_profile_entry)RLO_PROFILE_ENTRY_INIT;
+  o->profile_entry = (rlo_profile_entry){.name = "none"};
   o->redistribution_cost =
       (rlo_redistribution_cost)RLO_REDISTRIBUTION_COST_INIT;
   o->operands = (rlo_operands)RLO_OPERANDS_INIT;
@@ -292,18 +292,6 @@ const rlo_named_tensor *named(objects *o) {
   return &o->named;
 }
 
-rlo_profile *profile(objects *o) {
-  if (o->profile == NULL) {
-    rlo_tensor *y = NULL;
-    need(rlo_profile_begin(engine(o), &o->profile));
-    need(rlo_run_kernel_named(
-        engine(o), "Identity", named(o), 1, NULL, &y, 1, NULL));
-    rlo_tensor_release(y);
-    need(rlo_profile_end(o->profile));
-  }
-  return o->profile;
-}
-
 /* ----------------------------------------------------------- host's objects */
 
 rlo_chain *chain(objects *o) {
@@ -423,7 +411,6 @@ rlo_job *job(objects *o) {
 
 void objects_end(objects *o) {
   end_scope(o->scope);
-  rlo_profile_release(o->profile);
   end_tape(o->tape);
   rlo_tensor_release(o->tensors[0]);
   rlo_tensor_release(o->tensors[1]);

@@ -109,7 +109,6 @@ typedef struct objects {
   rlo_tensor *tensors[2], *ids, *scalar;
   rlo_tape *tape;
   rlo_scope *scope;
-  rlo_profile *profile;
   rlo_named_tensor named;
   rlo_chain *chain;
   const rlo_chain *chains[2];
@@ -149,8 +148,6 @@ rlo_tensor *ids(objects *o);
 rlo_tensor *scalar(objects *o);
 rlo_tape *tape(objects *o);
 rlo_scope *scope(objects *o);
-/** One that has ended, with one entry. */
-rlo_profile *profile(objects *o);
 const rlo_named_tensor *named(objects *o);
 rlo_chain *chain(objects *o);
 const rlo_chain *const *chains(objects *o);
@@ -210,6 +207,7 @@ rlo_status fail_factory(rlo_engine *engine,
                         void **out_self);
 rlo_status fail_gradient(rlo_gradient_call *call, void *payload);
 void on_prepared(void *payload, rlo_status status);
+void on_run(const rlo_profile_entry *entry, void *payload);
 void on_record(void *payload, const rlo_wisdom_record *record);
 void on_step(void *payload, const char *step, const rlo_problem *after);
 rlo_status take_first(rlo_engine *engine,

@@ -293,52 +293,41 @@ static void append_names(const node *n, rlo__str *name) {
       name, "%s%s", name->length == 0 ? "" : "+", n->pending->plan->op->name);
 }
 
-/* The shapes of the leaves, in the order of collect_leaves. */
-static void collect_shapes(const node *n,
-                           rlo__shared_shape **out,
-                           int32_t *count) {
+/* Adds the shapes of the leaves, in the order of collect_leaves. */
+static void add_shapes(const node *n, rlo__profile_run *run) {
   for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
     if (n->inputs[i].pending != NULL) {
-      collect_shapes(&n->inputs[i], out, count);
+      add_shapes(&n->inputs[i], run);
     } else {
-      out[(*count)++] = n->pending->plan->inputs[i];
+      rlo__profile_run_add(run, n->pending->plan->inputs[i], false);
     }
   }
 }
 
-/* Ends a run for the profile: of a tree, or of its last operation alone; NULL
- * if that has failed. */
+/* Ends a run for the profile: of a tree, or of its last operation alone. */
 static void end_profile(rlo__profile_run *run,
                         const node *root,
                         bool is_alone,
-                        rlo__shared_shape *shape) {
-  if (run->profile == NULL || root == NULL) {
-    rlo__profile_run_end(run, NULL);
+                        const rlo__shared_shape *shape) {
+  if (run->number == 0) {
     return;
   }
   const deferred *d = root->pending;
-  rlo__profile_what what = {d->plan->op->name,
-                            d->plan->instance->name,
-                            d->plan->inputs,
-                            d->num_inputs,
-                            &shape,
-                            1};
+  const char *backend_name = d->plan->instance->name;
   rlo__str name = rlo__str_growing();
-  rlo__shared_shape **leaves = NULL;
-  if (!is_alone) {
-    append_names(root, &name);
-    what.name = rlo__str_text(&name);
-    leaves = rlo__alloc_array((size_t)count_leaves(root),
-                              sizeof(rlo__shared_shape *));
-    what.num_inputs = 0;
-    if (leaves != NULL) {
-      collect_shapes(root, leaves, &what.num_inputs);
+  rlo__profile_run_reserve(run, count_leaves(root) + d->num_inputs + 1);
+  if (is_alone) {
+    for (int32_t i = 0; i < d->num_inputs; ++i) {
+      rlo__profile_run_add(run, d->plan->inputs[i], false);
     }
-    what.inputs = leaves;
+    rlo__str_printf(&name, "%s", d->plan->op->name);
+  } else {
+    add_shapes(root, run);
+    append_names(root, &name);
   }
-  rlo__profile_run_end(run, &what);
+  rlo__profile_run_add(run, shape, true);
+  rlo__profile_run_end(run, rlo__str_text(&name), backend_name);
   rlo__str_deinit(&name);
-  rlo__free(leaves);
 }
 
 static rlo_status deferred_run(void *state,
@@ -361,7 +350,11 @@ static rlo_status deferred_run(void *state,
     status = rlo__call_plan_run_or_fall_back(
         d->plan, d->output, d->inputs, d->num_inputs, out_allocation);
   }
-  end_profile(&run, status == RLO_OK ? &root : NULL, is_alone, shape);
+  if (status == RLO_OK) {
+    end_profile(&run, &root, is_alone, shape);
+  } else {
+    rlo__profile_run_end(&run, NULL, NULL);
+  }
   node_deinit(&root);
   return status;
 }

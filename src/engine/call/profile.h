@@ -8,45 +8,51 @@
 
 /** The open profile of an engine. */
 typedef struct rlo__profiler {
-  /** Whether there is one: read without the mutex. */
-  atomic_bool is_open;
+  /** The number of the profile, 0: none is open. Read without the mutex. */
+  atomic_int_fast64_t open;
+  /** Held by calls of `on_run`. */
   rlo__mutex mutex;
-  /** Retained; NULL: none. */
-  rlo_profile *profile;
+  int64_t num_begun;
+  double begin_seconds;
+  rlo_profile_fn on_run;
+  void *payload;
 } rlo__profiler;
 
 RLO_NODISCARD rlo_status rlo__profiler_init(rlo__profiler *profiler);
-/** No profile is open: profiles keep their engine alive. */
 void rlo__profiler_deinit(rlo__profiler *profiler);
 
-/** A run that may become an entry; on the stack of its thread. */
+/** A run that may be reported; on the stack of its thread. */
 typedef struct rlo__profile_run {
-  /** Retained; NULL: no profile is open, and the rest is not set. */
-  rlo_profile *profile;
+  /** The profile; 0: none is open, and the rest is not set. */
+  int64_t number;
+  rlo__profiler *profiler;
   struct rlo__profile_run *outer;
-  int32_t depth;
   double begin_seconds;
   rlo__command_log log;
+  rlo_profile_entry entry;
+  /** The inputs, then the outputs. */
+  const rlo_shape **shapes;
 } rlo__profile_run;
 
 /** Begins a run. Runs of a thread end in the reverse order. */
 void rlo__profile_run_begin(rlo__profiler *profiler, rlo__profile_run *run);
 
-/** What ran. All borrowed for the call. */
-typedef struct rlo__profile_what {
-  const char *name;
-  const char *backend_name;
-  rlo__shared_shape *const *inputs;
-  int32_t num_inputs;
-  rlo__shared_shape *const *outputs;
-  int32_t num_outputs;
-} rlo__profile_what;
+/** Makes room for the shapes of a run that is profiled. */
+void rlo__profile_run_reserve(rlo__profile_run *run, int32_t count);
 
-/** Ends a run and makes it an entry, unless `what` is NULL or the profile has
- *  ended meanwhile. What there is no memory for is noted in the profile. */
-void rlo__profile_run_end(rlo__profile_run *run, const rlo__profile_what *what);
+/** Adds a shape, inputs first. */
+void rlo__profile_run_add(rlo__profile_run *run,
+                          const rlo__shared_shape *shape,
+                          bool is_output);
 
-/** The same for tensors: none if all outputs are pending. */
+/** Ends a run, and reports it unless `name` is NULL or the profile has ended
+ *  meanwhile. */
+void rlo__profile_run_end(rlo__profile_run *run,
+                          const char *name,
+                          const char *backend_name);
+
+/** The same of a run on tensors; of results that all are pending nothing is
+ *  reported. */
 void rlo__profile_run_end_tensors(rlo__profile_run *run,
                                   const char *name,
                                   const char *backend_name,

@@ -300,7 +300,7 @@ static rlo_status run_bound(rlo_engine *engine,
   }
 fail:
   if (status != RLO_OK) {
-    rlo__profile_run_end(&run, NULL);
+    rlo__profile_run_end(&run, NULL, NULL);
   }
   if (out_count != NULL && (status == RLO_OK || call->num_outputs > capacity)) {
     *out_count = call->num_outputs;

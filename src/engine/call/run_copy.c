@@ -223,7 +223,7 @@ rlo_status rlo_run_chain(rlo_engine *engine,
       &run, "chain", instance->name, inputs, num_inputs, out_tensor, 1);
 fail:
   if (status != RLO_OK) {
-    rlo__profile_run_end(&run, NULL);
+    rlo__profile_run_end(&run, NULL, NULL);
   }
   rlo__allocation_release(allocation);
   rlo__call_plan_release(plan);
