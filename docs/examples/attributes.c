@@ -9,7 +9,7 @@ static rlo_status read_options(const rlo_kernel_call *call,
                                rlo_f64_list *out_means,
                                double *out_scale) {
   static const rlo_attribute_spec specs[] = {
-      {"means", RLO_ATTRIBUTE_F64S, true},
+      {"means", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_LIST, true},
       {"scale", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, true},
   };
   const rlo_attributes *options = NULL;

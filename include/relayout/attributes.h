@@ -7,22 +7,18 @@
 
 RLO_BEGIN_DECLS
 
-/** The type of an attribute's value: bits, so that a spec can allow several. */
+/** The kind of an attribute's values: bits, so that a spec can allow several. A
+ *  flag is an I64, 0 or 1. */
 typedef enum rlo_attribute_type {
   RLO_ATTRIBUTE_I64 = 1 << 0,
-  RLO_ATTRIBUTE_I64S = 1 << 1,
-  RLO_ATTRIBUTE_F64 = 1 << 2,
-  RLO_ATTRIBUTE_BOOL = 1 << 3,
-  RLO_ATTRIBUTE_STRING = 1 << 4,
-  RLO_ATTRIBUTE_SHAPE = 1 << 5,
-  RLO_ATTRIBUTE_F64S = 1 << 6,
-  RLO_ATTRIBUTE_BOOLS = 1 << 7,
-  RLO_ATTRIBUTE_STRINGS = 1 << 8,
-  RLO_ATTRIBUTE_SHAPES = 1 << 9,
+  RLO_ATTRIBUTE_F64 = 1 << 1,
+  RLO_ATTRIBUTE_STRING = 1 << 2,
+  RLO_ATTRIBUTE_SHAPE = 1 << 3,
   /** Attributes within an attribute. */
-  RLO_ATTRIBUTE_MAP = 1 << 10,
-  /** An integer above INT64_MAX; all others are I64. */
-  RLO_ATTRIBUTE_U64 = 1 << 11
+  RLO_ATTRIBUTE_MAP = 1 << 4,
+  /** With a kind but MAP: a list of values. A spec with it takes a single value
+   *  too, which is a list of one. */
+  RLO_ATTRIBUTE_LIST = 1 << 5
 } rlo_attribute_type;
 
 /** How deep maps nest: a map in a map has the depth 2. */
@@ -39,11 +35,6 @@ typedef struct rlo_f64_list {
   int32_t count;
 } rlo_f64_list;
 
-typedef struct rlo_bool_list {
-  const bool *values;
-  int32_t count;
-} rlo_bool_list;
-
 /** No string of it is NULL. */
 typedef struct rlo_string_list {
   const char *const *values;
@@ -57,25 +48,27 @@ typedef struct rlo_shape_list {
 
 /**
  * A named argument of a kernel that is not a tensor. Name, lists, strings,
- * shapes and maps are borrowed. The functions below make one of each type.
+ * shapes and maps are borrowed. The functions below make one of each kind.
  */
 typedef struct rlo_attribute {
   const char *name;
-  rlo_attribute_type type;
+  /** A kind, or a kind and RLO_ATTRIBUTE_LIST. */
+  uint32_t type;
+  /** Of a list: the number of values. */
+  int32_t count;
 
   union {
     int64_t i64;
-    uint64_t u64;
     double f64;
-    bool boolean;
     const char *string;
     const rlo_shape *shape;
-    rlo_i64_list i64s;
-    rlo_f64_list f64s;
-    rlo_bool_list bools;
-    rlo_string_list strings;
-    rlo_shape_list shapes;
     const struct rlo_attributes *map;
+    const int64_t *i64s;
+    const double *f64s;
+    const char *const *strings;
+    const rlo_shape *shapes;
+    /** Any of the four above. */
+    const void *list;
   } value;
 } rlo_attribute;
 
@@ -87,96 +80,71 @@ typedef struct rlo_attributes {
 } rlo_attributes;
 
 static inline rlo_attribute rlo_attribute_i64(const char *name, int64_t value) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_I64, {value}};
-  return attribute;
-}
-
-/** I64 where the value is one. */
-static inline rlo_attribute rlo_attribute_u64(const char *name,
-                                              uint64_t value) {
-  if (value <= INT64_MAX) {
-    return rlo_attribute_i64(name, (int64_t)value);
-  }
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_U64, {0}};
-  attribute.value.u64 = value;
-  return attribute;
-}
-
-static inline rlo_attribute rlo_attribute_i64s(const char *name,
-                                               const int64_t *values,
-                                               int32_t count) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_I64S, {0}};
-  attribute.value.i64s.values = values;
-  attribute.value.i64s.count = count;
+  rlo_attribute attribute = {name, RLO_ATTRIBUTE_I64, 1, {0}};
+  attribute.value.i64 = value;
   return attribute;
 }
 
 static inline rlo_attribute rlo_attribute_f64(const char *name, double value) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_F64, {0}};
+  rlo_attribute attribute = {name, RLO_ATTRIBUTE_F64, 1, {0}};
   attribute.value.f64 = value;
-  return attribute;
-}
-
-static inline rlo_attribute rlo_attribute_bool(const char *name, bool value) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_BOOL, {0}};
-  attribute.value.boolean = value;
   return attribute;
 }
 
 static inline rlo_attribute rlo_attribute_string(const char *name,
                                                  const char *value) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_STRING, {0}};
+  rlo_attribute attribute = {name, RLO_ATTRIBUTE_STRING, 1, {0}};
   attribute.value.string = value;
   return attribute;
 }
 
 static inline rlo_attribute rlo_attribute_shape(const char *name,
                                                 const rlo_shape *value) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_SHAPE, {0}};
+  rlo_attribute attribute = {name, RLO_ATTRIBUTE_SHAPE, 1, {0}};
   attribute.value.shape = value;
+  return attribute;
+}
+
+static inline rlo_attribute rlo_attribute_map(const char *name,
+                                              const rlo_attributes *value) {
+  rlo_attribute attribute = {name, RLO_ATTRIBUTE_MAP, 1, {0}};
+  attribute.value.map = value;
+  return attribute;
+}
+
+static inline rlo_attribute rlo_attribute_i64s(const char *name,
+                                               const int64_t *values,
+                                               int32_t count) {
+  rlo_attribute attribute = {
+      name, RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, count, {0}};
+  attribute.value.i64s = values;
   return attribute;
 }
 
 static inline rlo_attribute rlo_attribute_f64s(const char *name,
                                                const double *values,
                                                int32_t count) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_F64S, {0}};
-  attribute.value.f64s.values = values;
-  attribute.value.f64s.count = count;
-  return attribute;
-}
-
-static inline rlo_attribute rlo_attribute_bools(const char *name,
-                                                const bool *values,
-                                                int32_t count) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_BOOLS, {0}};
-  attribute.value.bools.values = values;
-  attribute.value.bools.count = count;
+  rlo_attribute attribute = {
+      name, RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_LIST, count, {0}};
+  attribute.value.f64s = values;
   return attribute;
 }
 
 static inline rlo_attribute rlo_attribute_strings(const char *name,
                                                   const char *const *values,
                                                   int32_t count) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_STRINGS, {0}};
-  attribute.value.strings.values = values;
-  attribute.value.strings.count = count;
+  rlo_attribute attribute = {
+      name, RLO_ATTRIBUTE_STRING | RLO_ATTRIBUTE_LIST, count, {0}};
+  attribute.value.strings = values;
   return attribute;
 }
 
 static inline rlo_attribute rlo_attribute_shapes(const char *name,
                                                  const rlo_shape *values,
                                                  int32_t count) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_SHAPES, {0}};
-  attribute.value.shapes.values = values;
-  attribute.value.shapes.count = count;
-  return attribute;
-}
-
-static inline rlo_attribute rlo_attribute_map(const char *name,
-                                              const rlo_attributes *value) {
-  rlo_attribute attribute = {name, RLO_ATTRIBUTE_MAP, {0}};
-  attribute.value.map = value;
+  rlo_attribute attribute = {
+      name, RLO_ATTRIBUTE_SHAPE | RLO_ATTRIBUTE_LIST, count, {0}};
+  attribute.value.shapes = values;
   return attribute;
 }
 
@@ -187,27 +155,18 @@ RLO_API const rlo_attribute *rlo_attributes_find(
 
 /**
  * Get the value of an attribute. Lists, strings, shapes and maps are borrowed.
- * rlo_attributes_get_u64 takes any integer, rlo_attributes_get_f64 an integer
- * too.
+ * rlo_attributes_get_f64 takes an integer too; where a list is wanted, a single
+ * value is a list of one, which lies in the attribute.
  * @param attributes  NULL: none.
  * @return RLO_OK; RLO_NOT_FOUND if there is no such attribute;
- *         RLO_INVALID_ARGUMENT if it is of another type; RLO_OUT_OF_RANGE for a
- *         negative integer as u64, and for one that a double does not hold
- *         exactly as f64. Outputs are written on RLO_OK only. Threads: safe
- *         (pure).
+ *         RLO_INVALID_ARGUMENT if it is of another type; RLO_OUT_OF_RANGE for
+ *         an integer as f64 that a double does not hold exactly. Outputs are
+ *         written on RLO_OK only. Threads: safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_i64(
     const rlo_attributes *attributes, const char *name, int64_t *out_value);
-RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_u64(
-    const rlo_attributes *attributes, const char *name, uint64_t *out_value);
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_get_i64s(const rlo_attributes *attributes,
-                        const char *name,
-                        rlo_i64_list *out_value);
 RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_f64(
     const rlo_attributes *attributes, const char *name, double *out_value);
-RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_bool(
-    const rlo_attributes *attributes, const char *name, bool *out_value);
 RLO_API RLO_NODISCARD rlo_status rlo_attributes_get_string(
     const rlo_attributes *attributes, const char *name, const char **out_value);
 RLO_API RLO_NODISCARD rlo_status
@@ -215,13 +174,17 @@ rlo_attributes_get_shape(const rlo_attributes *attributes,
                          const char *name,
                          const rlo_shape **out_value);
 RLO_API RLO_NODISCARD rlo_status
+rlo_attributes_get_map(const rlo_attributes *attributes,
+                       const char *name,
+                       const rlo_attributes **out_value);
+RLO_API RLO_NODISCARD rlo_status
+rlo_attributes_get_i64s(const rlo_attributes *attributes,
+                        const char *name,
+                        rlo_i64_list *out_value);
+RLO_API RLO_NODISCARD rlo_status
 rlo_attributes_get_f64s(const rlo_attributes *attributes,
                         const char *name,
                         rlo_f64_list *out_value);
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_get_bools(const rlo_attributes *attributes,
-                         const char *name,
-                         rlo_bool_list *out_value);
 RLO_API RLO_NODISCARD rlo_status
 rlo_attributes_get_strings(const rlo_attributes *attributes,
                            const char *name,
@@ -230,15 +193,12 @@ RLO_API RLO_NODISCARD rlo_status
 rlo_attributes_get_shapes(const rlo_attributes *attributes,
                           const char *name,
                           rlo_shape_list *out_value);
-RLO_API RLO_NODISCARD rlo_status
-rlo_attributes_get_map(const rlo_attributes *attributes,
-                       const char *name,
-                       const rlo_attributes **out_value);
 
 /** An attribute that a kernel takes. */
 typedef struct rlo_attribute_spec {
   const char *name;
-  /** rlo_attribute_type bits: one of these. */
+  /** rlo_attribute_type bits: one of these kinds, single, or with
+   *  RLO_ATTRIBUTE_LIST any number of values. */
   uint32_t types;
   bool is_required;
 } rlo_attribute_spec;

@@ -2,7 +2,6 @@
 #include "op_catalog.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,285 +9,27 @@
 
 #include "relayout/gradient.h"
 
-#include "display.h"
 #include "json.h"
 #include "message.h"
-#include "options.h"
 
-/* Longer than any useful list of an attribute. */
-#define MAX_LIST 4096
-
-/* Returns a word for types of attributes: "integers", "shape", ... */
-static const char *type_name(uint32_t types) {
+const char *rlo__attribute_type_name(uint32_t types) {
   static const struct {
-    uint32_t types;
-    const char *name;
+    uint32_t kind;
+    const char *one, *many;
   } names[] = {
-      {RLO_ATTRIBUTE_I64, "integer"},
-      {RLO_ATTRIBUTE_I64S, "integers"},
-      {RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S, "integer or integers"},
-      {RLO_ATTRIBUTE_F64, "number"},
-      {RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, "number"},
-      {RLO_ATTRIBUTE_F64S, "numbers"},
-      {RLO_ATTRIBUTE_BOOL, "true or false"},
-      {RLO_ATTRIBUTE_BOOLS, "list of true and false"},
-      {RLO_ATTRIBUTE_STRING, "word"},
-      {RLO_ATTRIBUTE_STRINGS, "words"},
-      {RLO_ATTRIBUTE_SHAPE, "shape"},
-      {RLO_ATTRIBUTE_SHAPES, "shapes"},
-      {RLO_ATTRIBUTE_MAP, "map"},
+      {RLO_ATTRIBUTE_F64, "number", "number"},
+      {RLO_ATTRIBUTE_I64, "integer", "integers"},
+      {RLO_ATTRIBUTE_STRING, "word", "words"},
+      {RLO_ATTRIBUTE_SHAPE, "shape", "shapes"},
+      {RLO_ATTRIBUTE_MAP, "map", "map"},
   };
 
   for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); ++n) {
-    /* An integer beyond INT64_MAX is one like any other here. */
-    if (names[n].types == (types & ~(uint32_t)RLO_ATTRIBUTE_U64)) {
-      return names[n].name;
+    if ((types & names[n].kind) != 0) {
+      return (types & RLO_ATTRIBUTE_LIST) != 0 ? names[n].many : names[n].one;
     }
   }
   return "value";
-}
-
-static int fail_unknown(const rlo_kernel_config *kernel,
-                        const char *name,
-                        size_t length) {
-  char known[512] = "";
-  size_t at = 0;
-  for (int32_t n = 0; n < kernel->num_attributes && at < sizeof(known); ++n) {
-    at += (size_t)snprintf(known + at,
-                           sizeof(known) - at,
-                           "%s%s",
-                           n == 0 ? "" : ", ",
-                           kernel->attributes[n].name);
-  }
-  return rlo__fail_usage(
-      "op",
-      "%s has no attribute '%.*s'; %s%s",
-      kernel->kernel_name,
-      (int)length,
-      name,
-      known[0] == '\0' ? "it takes none" : "its attributes are ",
-      known);
-}
-
-static int fail_value(const rlo_attribute_spec *spec, const char *text) {
-  return rlo__fail_usage("op",
-                         "--attr %s: '%s' is not of its type: %s",
-                         spec->name,
-                         text,
-                         type_name(spec->types));
-}
-
-/* Parses a number that ends at the end of the text or at a comma. */
-static bool parse_integer(const char **text, int64_t *out_value) {
-  return rlo__int64_read(text, out_value) && (**text == '\0' || **text == ',');
-}
-
-static int parse_list(rlo__op_attributes *attributes,
-                      const rlo_attribute_spec *spec,
-                      const char *text,
-                      rlo_attribute *out) {
-  int32_t count = 0;
-  int64_t *values =
-      rlo__op_attributes_allocate(attributes, MAX_LIST, sizeof(*values));
-  if (values == NULL) {
-    return RLO__EXIT_FAILURE;
-  }
-  *out = rlo_attribute_i64s(spec->name, values, 0);
-  if (strcmp(text, "-") == 0) {
-    return RLO__EXIT_OK;
-  }
-  for (const char *rest = text;; ++rest) {
-    if (count == MAX_LIST) {
-      return rlo__fail_usage(
-          "op", "--attr %s: more than %d numbers", spec->name, MAX_LIST);
-    }
-    if (!parse_integer(&rest, &values[count])) {
-      return fail_value(spec, text);
-    }
-    ++count;
-    if (*rest == '\0') {
-      break;
-    }
-  }
-  *out = rlo_attribute_i64s(spec->name, values, count);
-  return RLO__EXIT_OK;
-}
-
-/* Parses a text of digits, to the last of them. */
-static int parse_whole(const rlo_attribute_spec *spec,
-                       const char *text,
-                       rlo_attribute *out) {
-  const char *rest = text;
-  int64_t integer = 0;
-  if (rlo__int64_read(&rest, &integer)) {
-    *out = rlo_attribute_i64(spec->name, integer);
-    return RLO__EXIT_OK;
-  }
-  errno = 0;
-  unsigned long long large = strtoull(text, NULL, 10);
-  if (text[0] != '-' && errno == 0 && (spec->types & RLO_ATTRIBUTE_U64) != 0) {
-    *out = rlo_attribute_u64(spec->name, large);
-    return RLO__EXIT_OK;
-  }
-  return rlo__fail_usage("op",
-                         "--attr %s: %s does not fit 64 bits%s",
-                         spec->name,
-                         text,
-                         (spec->types & RLO_ATTRIBUTE_F64) != 0
-                             ? "; write a float with a point or an exponent"
-                             : "");
-}
-
-static int parse_number(const rlo_attribute_spec *spec,
-                        const char *text,
-                        rlo_attribute *out) {
-  const char *digits = text[0] == '-' ? text + 1 : text;
-  bool is_whole =
-      digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0';
-  if (is_whole && (spec->types & RLO_ATTRIBUTE_I64) != 0) {
-    return parse_whole(spec, text, out);
-  }
-  char *end = NULL;
-  double value = strtod(text, &end);
-  if ((spec->types & RLO_ATTRIBUTE_F64) == 0 || end == text || *end != '\0') {
-    return fail_value(spec, text);
-  }
-  if (!rlo__number_is_exact(text, value)) {
-    return rlo__fail_usage("op",
-                           "--attr %s: %s is not exact as a double; the "
-                           "nearest one is %.0f",
-                           spec->name,
-                           text,
-                           value);
-  }
-  *out = rlo_attribute_f64(spec->name, value);
-  return RLO__EXIT_OK;
-}
-
-static int parse_bool(const rlo_attribute_spec *spec,
-                      const char *text,
-                      rlo_attribute *out) {
-  bool is_true = strcmp(text, "true") == 0;
-  if (!is_true && strcmp(text, "false") != 0) {
-    return fail_value(spec, text);
-  }
-  *out = rlo_attribute_bool(spec->name, is_true);
-  return RLO__EXIT_OK;
-}
-
-static int parse_shape(rlo__op_attributes *attributes,
-                       const rlo_attribute_spec *spec,
-                       const char *text,
-                       rlo_attribute *out) {
-  rlo_shape *shape = rlo__op_attributes_allocate(attributes, 1, sizeof(*shape));
-  if (shape == NULL) {
-    return RLO__EXIT_FAILURE;
-  }
-  *out = rlo_attribute_shape(spec->name, shape);
-  return rlo__shape_operand_parse(text, shape);
-}
-
-static int parse_value(rlo__op_attributes *attributes,
-                       const rlo_attribute_spec *spec,
-                       const char *text,
-                       rlo_attribute *out) {
-  if ((spec->types & RLO_ATTRIBUTE_STRING) != 0) {
-    *out = rlo_attribute_string(spec->name, text);
-    return RLO__EXIT_OK;
-  }
-  if ((spec->types & RLO_ATTRIBUTE_BOOL) != 0) {
-    return parse_bool(spec, text, out);
-  }
-  if ((spec->types & RLO_ATTRIBUTE_SHAPE) != 0) {
-    return parse_shape(attributes, spec, text, out);
-  }
-  const uint32_t either = RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S;
-  bool is_one = (spec->types & either) == either && strchr(text, ',') == NULL &&
-                strcmp(text, "-") != 0;
-  if ((spec->types & RLO_ATTRIBUTE_I64S) != 0 && !is_one) {
-    return parse_list(attributes, spec, text, out);
-  }
-  if ((spec->types & (RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_F64)) != 0) {
-    return parse_number(spec, text, out);
-  }
-  return rlo__fail_usage("op",
-                         "--attr %s: its type, %s, is for a file: --attrs",
-                         spec->name,
-                         type_name(spec->types));
-}
-
-static const rlo_attribute_spec *find_spec(const rlo_kernel_config *kernel,
-                                           const char *name,
-                                           size_t length) {
-  for (int32_t n = 0; n < kernel->num_attributes; ++n) {
-    const char *known = kernel->attributes[n].name;
-    if (strlen(known) == length && memcmp(known, name, length) == 0) {
-      return &kernel->attributes[n];
-    }
-  }
-  return NULL;
-}
-
-uint32_t rlo__op_attribute_types(const rlo_kernel_config *kernel,
-                                 const char *name) {
-  const rlo_attribute_spec *spec = find_spec(kernel, name, strlen(name));
-  return spec != NULL ? spec->types : 0;
-}
-
-rlo_attribute *rlo__op_attributes_append(rlo__op_attributes *attributes) {
-  if (attributes->count == RLO__MAX_OP_ATTRIBUTES) {
-    rlo__fail_usage("op", "more than %d attributes", RLO__MAX_OP_ATTRIBUTES);
-    return NULL;
-  }
-  return &attributes->items[attributes->count++];
-}
-
-int rlo__op_attributes_add(rlo__op_attributes *attributes,
-                           const rlo_kernel_config *kernel,
-                           const char *text) {
-  const char *equals = strchr(text, '=');
-  if (equals == NULL || equals == text) {
-    return rlo__fail_usage("op", "--attr %s: write NAME=VALUE", text);
-  }
-  size_t length = (size_t)(equals - text);
-  const rlo_attribute_spec *spec = find_spec(kernel, text, length);
-  if (spec == NULL) {
-    return fail_unknown(kernel, text, length);
-  }
-  rlo_attribute *item = rlo__op_attributes_append(attributes);
-  return item != NULL ? parse_value(attributes, spec, equals + 1, item)
-                      : RLO__EXIT_USAGE;
-}
-
-/* A part of the memory of attributes. */
-typedef struct rlo__op_block {
-  struct rlo__op_block *next;
-  max_align_t data[];
-} rlo__op_block;
-
-void *rlo__op_attributes_allocate(rlo__op_attributes *attributes,
-                                  size_t count,
-                                  size_t element_bytes) {
-  rlo__op_block *block = NULL;
-  if (count <= (SIZE_MAX - sizeof(*block)) / element_bytes) {
-    block = calloc(1, sizeof(*block) + count * element_bytes);
-  }
-  if (block == NULL) {
-    rlo__fail("cannot get memory for %zu values of an attribute", count);
-    return NULL;
-  }
-  block->next = attributes->blocks;
-  attributes->blocks = block;
-  return block->data;
-}
-
-void rlo__op_attributes_deinit(rlo__op_attributes *attributes) {
-  while (attributes->blocks != NULL) {
-    rlo__op_block *block = attributes->blocks;
-    attributes->blocks = block->next;
-    free(block);
-  }
-  *attributes = (rlo__op_attributes){0};
 }
 
 enum { MAX_KERNELS = 256 };
@@ -410,7 +151,7 @@ static void print_kernel(rlo_engine *engine, const rlo_kernel_config *kernel) {
     const rlo_attribute_spec *spec = &kernel->attributes[n];
     printf("  %s=%s%s\n",
            spec->name,
-           type_name(spec->types),
+           rlo__attribute_type_name(spec->types),
            spec->is_required ? "" : " (may be left out)");
   }
 }
@@ -433,7 +174,7 @@ static void print_kernel_json(rlo__json *json,
     const rlo_attribute_spec *spec = &kernel->attributes[n];
     rlo__json_begin_object(json, NULL);
     rlo__json_string(json, "name", spec->name);
-    rlo__json_string(json, "type", type_name(spec->types));
+    rlo__json_string(json, "type", rlo__attribute_type_name(spec->types));
     rlo__json_bool(json, "is_required", spec->is_required);
     rlo__json_end_object(json);
   }

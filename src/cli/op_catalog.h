@@ -2,6 +2,7 @@
 #ifndef RLO_CLI_OP_CATALOG_H
 #define RLO_CLI_OP_CATALOG_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -17,28 +18,19 @@
 typedef struct rlo__op_attributes {
   rlo_attribute items[RLO__MAX_OP_ATTRIBUTES];
   int32_t count;
-  /** Owned; the values of items point into them. */
+  /** Owned; names and values of items point into them. */
   struct rlo__op_block *blocks;
+  json_t *kept;
 } rlo__op_attributes;
 
-/** Zeroed memory for `count` elements, which lives as long as the attributes;
- *  NULL after a message. */
-void *rlo__op_attributes_allocate(rlo__op_attributes *attributes,
-                                  size_t count,
-                                  size_t element_bytes);
-
-/** Adds an item, which the caller sets. NULL after a message, if there are too
- *  many: for RLO__EXIT_USAGE. */
-rlo_attribute *rlo__op_attributes_append(rlo__op_attributes *attributes);
-
-/** The types of an attribute of a kernel; 0 if it has none of this name. */
-uint32_t rlo__op_attribute_types(const rlo_kernel_config *kernel,
-                                 const char *name);
+/** A word for the types of an attribute: "integers", "shape", ... */
+const char *rlo__attribute_type_name(uint32_t types);
 
 /**
- * Parses "NAME=VALUE" by the attribute's type in the kernel: a number, numbers
- * separated by commas ("-" for none), true or false, a word, or a shape.
- * Integers keep all their digits.
+ * Parses "NAME=VALUE": JSON for the value, which by the attribute's type in the
+ * kernel may be a word or a shape without quotes, numbers between commas
+ * without brackets ("-" for none), or a number that JSON has not. Integers keep
+ * all their digits.
  * @return RLO__EXIT_OK; else an exit code, after a message with the attributes
  *         or the type that the kernel has.
  */

@@ -296,7 +296,7 @@ class Op(CliCase):
                  "--attr", "perm= 1,0", "x.npy", "z.npy"),
                 (2, "'99999999999999999999'", "transpose",
                  "--attr", "perm=99999999999999999999", "x.npy", "z.npy"),
-                (2, "'yes' is not of its type: true or false", "sum",
+                (2, "'yes' is not of its type: integer", "sum",
                  "--attr", "keep_dims=yes", "x.npy", "z.npy"),
                 (2, "SplitV has 2 results here, but 1 file is named",
                  "splitv", "--attr", "num_or_size_splits=2", "x.npy",

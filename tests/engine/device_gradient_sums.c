@@ -165,7 +165,7 @@ RLO_LOOP_TEST(test_gradient_vectors__gather, 0, NUM_SET_UPS) {
 RLO_LOOP_TEST(test_gradient_vectors__numbers, 0, NUM_SET_UPS) {
   begin_set_up(_i);
   const rlo_attribute dims[] = {list("dims", DIMS(0), 1),
-                                rlo_attribute_bool("keep_dims", true)};
+                                rlo_attribute_i64("keep_dims", true)};
   const rlo_attribute shape = list("shape", DIMS(3, 2), 2);
   const rlo_attribute factor = rlo_attribute_f64("factor", -2.0);
   expect_vjp("Sum",

@@ -308,7 +308,7 @@ static void draw_cast(sample *s) {
 static void draw_sum(sample *s) {
   draw_reverse(s);
   s->items[s->num_items++] =
-      rlo_attribute_bool("keep_dims", test_random_once_in(&rng, 2));
+      rlo_attribute_i64("keep_dims", test_random_once_in(&rng, 2));
 }
 
 static void draw_add_n(sample *s) {

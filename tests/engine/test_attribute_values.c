@@ -8,7 +8,7 @@
 #include "relayout/kernel.h"
 #include "support/shape_of.h"
 
-/* Attributes of every type: lists, maps and copies.
+/* Attributes of every kind: lists, maps and copies.
  * On the host. */
 
 RLO_FIXTURE(begin_plain, end);
@@ -16,40 +16,34 @@ RLO_TIMEOUT(60);
 
 /* ------------------------------------------------------------------- parts */
 
-/* One attribute of each type, in memory that the test overwrites. */
+/* One attribute of each kind, in memory that the test overwrites. */
 typedef struct values {
   int64_t integers[3];
   double numbers[2];
-  bool flags[3];
   char text[8], other_text[8];
   const char *texts[2];
   rlo_shape shapes[2];
   rlo_attribute inner_items[2];
   rlo_attributes inner;
-  rlo_attribute items[12];
+  rlo_attribute items[9];
   rlo_attributes list;
 } values;
 
-enum { NUM_VALUES = 12 };
+enum { NUM_VALUES = 9 };
 
 static void fill_values(values *v) {
   const rlo_attribute items[NUM_VALUES] = {
       rlo_attribute_i64("i64", INT64_MIN),
-      rlo_attribute_u64("u64", UINT64_MAX),
       rlo_attribute_f64("f64", 0.5),
-      rlo_attribute_bool("flag", true),
       rlo_attribute_string("text", v->text),
       rlo_attribute_shape("shape", &v->shapes[1]),
       rlo_attribute_i64s("i64s", v->integers, 3),
       rlo_attribute_f64s("f64s", v->numbers, 2),
-      rlo_attribute_bools("flags", v->flags, 3),
       rlo_attribute_strings("texts", v->texts, 2),
       rlo_attribute_shapes("shapes", v->shapes, 2),
       rlo_attribute_map("map", &v->inner),
   };
-  *v = (values){.integers = {1, -2, INT64_MAX},
-                .numbers = {0.25, -1e300},
-                .flags = {true, false, true}};
+  *v = (values){.integers = {1, -2, INT64_MAX}, .numbers = {0.25, -1e300}};
   strcpy(v->text, "one");
   strcpy(v->other_text, "two");
   v->texts[0] = v->text;
@@ -66,7 +60,6 @@ static void fill_values(values *v) {
 static void expect_lists(const rlo_attributes *a) {
   rlo_i64_list integers;
   rlo_f64_list numbers;
-  rlo_bool_list flags;
   rlo_string_list texts;
   rlo_shape_list shapes;
   expect_ok(rlo_attributes_get_i64s(a, "i64s", &integers));
@@ -75,9 +68,6 @@ static void expect_lists(const rlo_attributes *a) {
   expect_ok(rlo_attributes_get_f64s(a, "f64s", &numbers));
   ck_assert_int_eq(numbers.count, 2);
   ck_assert_double_eq(numbers.values[1], -1e300);
-  expect_ok(rlo_attributes_get_bools(a, "flags", &flags));
-  ck_assert_int_eq(flags.count, 3);
-  ck_assert(flags.values[0] && !flags.values[1] && flags.values[2]);
   expect_ok(rlo_attributes_get_strings(a, "texts", &texts));
   ck_assert_int_eq(texts.count, 2);
   ck_assert_str_eq(texts.values[0], "one");
@@ -86,25 +76,32 @@ static void expect_lists(const rlo_attributes *a) {
   ck_assert_int_eq(shapes.count, 2);
   test_expect_shape(&shapes.values[0], "f32[2,3]{1,0}");
   test_expect_shape(&shapes.values[1], "s8[4]{0}");
+  /* A single value is a list of one. */
+  expect_ok(rlo_attributes_get_i64s(a, "i64", &integers));
+  ck_assert_int_eq(integers.count, 1);
+  ck_assert_int_eq(integers.values[0], INT64_MIN);
+  expect_ok(rlo_attributes_get_f64s(a, "f64", &numbers));
+  ck_assert_int_eq(numbers.count, 1);
+  ck_assert_double_eq(numbers.values[0], 0.5);
+  expect_ok(rlo_attributes_get_strings(a, "text", &texts));
+  ck_assert_int_eq(texts.count, 1);
+  ck_assert_str_eq(texts.values[0], "one");
+  expect_ok(rlo_attributes_get_shapes(a, "shape", &shapes));
+  ck_assert_int_eq(shapes.count, 1);
+  test_expect_shape(&shapes.values[0], "s8[4]{0}");
 }
 
 static void expect_values(const rlo_attributes *a) {
   int64_t integer = 0;
-  uint64_t large = 0;
   double number = 0.0;
-  bool flag = false;
   const char *text = NULL;
   const rlo_shape *shape = NULL;
   const rlo_attributes *map = NULL;
   rlo_string_list texts;
   expect_ok(rlo_attributes_get_i64(a, "i64", &integer));
   ck_assert_int_eq(integer, INT64_MIN);
-  expect_ok(rlo_attributes_get_u64(a, "u64", &large));
-  ck_assert_uint_eq(large, UINT64_MAX);
   expect_ok(rlo_attributes_get_f64(a, "f64", &number));
   ck_assert_double_eq(number, 0.5);
-  expect_ok(rlo_attributes_get_bool(a, "flag", &flag));
-  ck_assert(flag);
   expect_ok(rlo_attributes_get_string(a, "text", &text));
   ck_assert_str_eq(text, "one");
   expect_ok(rlo_attributes_get_shape(a, "shape", &shape));
@@ -168,8 +165,14 @@ RLO_TEST(test_attributes__refused) {
   } cases[] = {
       {rlo_attribute_f64s("x", NULL, 2),
        "attribute 'x' is a list of numbers without its values"},
-      {rlo_attribute_bools("x", NULL, 1),
-       "attribute 'x' is a list of booleans without its values"},
+      {{"x", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_F64, 1, {0}},
+       "attribute 'x' is of no known type (3)"},
+      {{"x", RLO_ATTRIBUTE_LIST, 0, {0}},
+       "attribute 'x' is of no known type (32)"},
+      {{"x", RLO_ATTRIBUTE_MAP | RLO_ATTRIBUTE_LIST, 0, {0}},
+       "attribute 'x' is of no known type (48)"},
+      {rlo_attribute_string("x", NULL),
+       "attribute 'x' is a string without its values"},
       {rlo_attribute_shapes("x", NULL, -1),
        "attribute 'x' is a list of shapes without its values"},
       {rlo_attribute_strings("x", holes, 2),
@@ -196,7 +199,7 @@ RLO_TEST(test_attributes__refused) {
   rlo_attribute items[RLO_MAX_ATTRIBUTE_DEPTH + 1];
   rlo_attributes maps[RLO_MAX_ATTRIBUTE_DEPTH + 1];
   for (int32_t d = 0; d <= RLO_MAX_ATTRIBUTE_DEPTH; ++d) {
-    items[d] = d == 0 ? rlo_attribute_bool("leaf", true)
+    items[d] = d == 0 ? rlo_attribute_i64("leaf", true)
                       : rlo_attribute_map("map", &maps[d - 1]);
     maps[d] = (rlo_attributes){&items[d], 1};
   }
@@ -206,48 +209,51 @@ RLO_TEST(test_attributes__refused) {
 
 RLO_TEST(test_attributes__wrong_types) {
   const rlo_attribute items[] = {rlo_attribute_f64s("f64s", NULL, 0),
-                                 rlo_attribute_u64("u64", UINT64_MAX),
                                  rlo_attribute_i64("i64", -1)};
-  const rlo_attributes a = {items, 3};
+  const rlo_attributes a = {items, 2};
   const rlo_attribute_spec specs[] = {
-      {"f64s", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S, false},
-      {"u64", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_U64, false},
+      {"f64s", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
+      {"f64", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, false},
+      {"one", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_STRING, false},
       {"i64", RLO_ATTRIBUTE_I64, false}};
-  rlo_bool_list flags;
   int64_t integer = 0;
-  uint64_t large = 0;
+  double number = 0;
+  rlo_string_list texts;
   const rlo_attributes *map = NULL;
-  expect_refusal(rlo_attributes_get_bools(&a, "f64s", &flags),
+  expect_refusal(rlo_attributes_get_strings(&a, "f64s", &texts),
                  RLO_INVALID_ARGUMENT,
                  "attribute 'f64s' is a list of numbers, not a list of "
-                 "booleans");
+                 "strings");
   expect_refusal(rlo_attributes_get_map(&a, "i64", &map),
                  RLO_INVALID_ARGUMENT,
                  "attribute 'i64' is an integer, not a map");
-  expect_refusal(rlo_attributes_get_i64(&a, "u64", &integer),
+  expect_refusal(rlo_attributes_get_f64(&a, "f64s", &number),
                  RLO_INVALID_ARGUMENT,
-                 "attribute 'u64' is an integer above 2^63 - 1, not an "
-                 "integer");
-  expect_refusal(rlo_attributes_get_u64(&a, "i64", &large),
-                 RLO_OUT_OF_RANGE,
-                 "attribute 'i64' is -1; it is not negative");
+                 "attribute 'f64s' is a list of numbers, not a number");
   expect_refusal(rlo_attributes_get_i64(&a, NULL, &integer),
                  RLO_INVALID_ARGUMENT,
                  "'name' is NULL");
   expect_refusal(rlo_attributes_get_i64(&a, "i64", NULL),
                  RLO_INVALID_ARGUMENT,
                  "'out_value' is NULL");
-  expect_refusal(rlo_attributes_check(&a, "K", specs, 3),
+  expect_refusal(rlo_attributes_check(&a, "K", specs, 4),
                  RLO_INVALID_ARGUMENT,
-                 "K: attribute 'f64s' is a list of numbers, not an integer or "
-                 "a list of integers");
-  const rlo_attribute word = rlo_attribute_string("u64", "2");
-  const rlo_attributes words = {&word, 1};
-  expect_refusal(rlo_attributes_check(&words, "K", specs, 3),
+                 "K: attribute 'f64s' is a list of numbers, not a list of "
+                 "integers");
+  rlo_attribute item = rlo_attribute_string("f64", "2");
+  const rlo_attributes one = {&item, 1};
+  expect_refusal(rlo_attributes_check(&one, "K", specs, 4),
                  RLO_INVALID_ARGUMENT,
-                 "K: attribute 'u64' is a string, not a number");
-  /* The smaller half of u64 is I64. */
-  ck_assert_int_eq(rlo_attribute_u64("x", INT64_MAX).type, RLO_ATTRIBUTE_I64);
+                 "K: attribute 'f64' is a string, not a number");
+  item = rlo_attribute_f64("one", 2);
+  expect_refusal(rlo_attributes_check(&one, "K", specs, 4),
+                 RLO_INVALID_ARGUMENT,
+                 "K: attribute 'one' is a number, not an integer or a string");
+  /* A list of one is no single value. */
+  item = rlo_attribute_i64s("i64", DIMS(1), 1);
+  expect_refusal(rlo_attributes_check(&one, "K", specs, 4),
+                 RLO_INVALID_ARGUMENT,
+                 "K: attribute 'i64' is a list of integers, not an integer");
 }
 
 /* ------------------------------------------------------------------ kernels */
@@ -304,7 +310,8 @@ static rlo_status shift_gradient(rlo_gradient_call *call, void *payload) {
 /* A tape keeps a copy of what a kernel was called with. */
 RLO_TEST(test_attributes__maps_reach_kernels_and_gradients) {
   static const rlo_attribute_spec specs[] = {
-      {"map", RLO_ATTRIBUTE_MAP, true}, {"biases", RLO_ATTRIBUTE_F64S, true}};
+      {"map", RLO_ATTRIBUTE_MAP, true},
+      {"biases", RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_LIST, true}};
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   rlo_gradient_config gradient = RLO_GRADIENT_CONFIG_INIT;
   config.kernel_name = "Shift";
@@ -345,8 +352,8 @@ RLO_TEST(test_attributes__maps_reach_kernels_and_gradients) {
   rlo_tensor_release(x);
 }
 
-/* A built-in kernel that checks its attributes itself meets every type. */
-RLO_TEST(test_attributes__every_type_makes_a_key) {
+/* A built-in kernel that checks its attributes itself meets every kind. */
+RLO_TEST(test_attributes__every_kind_makes_a_key) {
   values *v = calloc(1, sizeof *v);
   rlo_tensor *x = count_up(DIMS(3), 1);
   rlo_tensor *y = NULL;

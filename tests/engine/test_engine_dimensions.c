@@ -30,11 +30,11 @@ static const int64_t shifts[] = {2};
 
 #define AXIS(number) \
   { .name = "axis", .type = RLO_ATTRIBUTE_I64, .value.i64 = (number) }
-#define LIST(text, numbers)                                               \
-  {                                                                       \
-    .name = (text), .type = RLO_ATTRIBUTE_I64S,                           \
-    .value.i64s.values = (numbers),                                       \
-    .value.i64s.count = (int32_t)(sizeof(numbers) / sizeof((numbers)[0])) \
+#define LIST(text, numbers)                                         \
+  {                                                                 \
+    .name = (text), .type = RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, \
+    .value.i64s = (numbers),                                        \
+    .count = (int32_t)(sizeof(numbers) / sizeof((numbers)[0]))      \
   }
 #define NUMBER(text, number) \
   { .name = (text), .type = RLO_ATTRIBUTE_I64, .value.i64 = (number) }

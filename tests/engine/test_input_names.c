@@ -226,10 +226,10 @@ RLO_TEST(test_input_names__in_messages) {
   rlo_tensor *floats = tensor(DIMS(2), 1, FLOATS(1, 2));
   rlo_tensor *row = count_up(DIMS(2), 1);
   static const rlo_attribute batch[] = {
-      {"batch_dims", RLO_ATTRIBUTE_I64, {.i64 = 1}},
-      {"axis", RLO_ATTRIBUTE_I64, {.i64 = 1}}};
+      {"batch_dims", RLO_ATTRIBUTE_I64, 1, {.i64 = 1}},
+      {"axis", RLO_ATTRIBUTE_I64, 1, {.i64 = 1}}};
   static const rlo_attribute segments[] = {
-      {"num_segments", RLO_ATTRIBUTE_I64, {.i64 = 4}}};
+      {"num_segments", RLO_ATTRIBUTE_I64, 1, {.i64 = 4}}};
 
   const struct {
     const char *kernel;

@@ -55,20 +55,17 @@ static void begin_attributes(objects *o) {
   o->items[0] = rlo_attribute_i64("i64", 1);
   o->items[1] = rlo_attribute_i64s("i64s", o->ones, 2);
   o->items[2] = rlo_attribute_f64("f64", 1.0);
-  o->items[3] = rlo_attribute_bool("bool", true);
-  o->items[4] = rlo_attribute_string("string", "x");
-  o->items[5] = rlo_attribute_shape("shape", &o->shape);
-  o->items[6] = rlo_attribute_u64("u64", UINT64_MAX);
-  o->items[7] = rlo_attribute_f64s("f64s", o->numbers64, 2);
-  o->items[8] = rlo_attribute_bools("bools", o->flags, 2);
-  o->items[9] = rlo_attribute_strings("strings", o->names, 2);
-  o->items[10] = rlo_attribute_shapes("shapes", &o->shape, 1);
-  o->items[11] = rlo_attribute_map("map", &o->no_attributes);
-  for (int i = 0; i < 12; ++i) {
+  o->items[3] = rlo_attribute_string("string", "x");
+  o->items[4] = rlo_attribute_shape("shape", &o->shape);
+  o->items[5] = rlo_attribute_f64s("f64s", o->numbers64, 2);
+  o->items[6] = rlo_attribute_strings("strings", o->names, 2);
+  o->items[7] = rlo_attribute_shapes("shapes", &o->shape, 1);
+  o->items[8] = rlo_attribute_map("map", &o->no_attributes);
+  for (int i = 0; i < NUM_ATTRIBUTES; ++i) {
     o->specs[i] =
         (rlo_attribute_spec){o->items[i].name, o->items[i].type, false};
   }
-  o->attributes = (rlo_attributes){o->items, 12};
+  o->attributes = (rlo_attributes){o->items, NUM_ATTRIBUTES};
 }
 
 static void delete_nothing(DLManagedTensor *self) {

@@ -26,7 +26,7 @@
 #include "relayout/xla/shape_util.h"
 #include "support/dlpack_tensor.h"
 
-enum { ROOMS = 9, ROOM_BYTES = 32768, FILE_BYTES = 128 };
+enum { NUM_ATTRIBUTES = 9, ROOMS = 9, ROOM_BYTES = 32768, FILE_BYTES = 128 };
 
 /**
  * Valid arguments for every public function: f32[2,3], or what belongs to it.
@@ -53,9 +53,9 @@ typedef struct objects {
   struct DLManagedTensorVersioned managed_versioned;
   int64_t dl_dims[2];
   rlo_device_info device_info;
-  rlo_attribute items[12];
+  rlo_attribute items[NUM_ATTRIBUTES];
   rlo_attributes attributes, no_attributes;
-  rlo_attribute_spec specs[12];
+  rlo_attribute_spec specs[NUM_ATTRIBUTES];
 
   int32_t order[2], numbers32[64];
   int64_t order64[2], sizes[2], zeros[4], ones[2], strides_bytes[2];

@@ -54,8 +54,8 @@ program_shape_create.names[0] vjp.dys[0]
 # return, and a part of the sentence.
 OTHERWISE = {
     "attributes_get_%s.attributes" % kind: ("RLO_NOT_FOUND", "attribute")
-    for kind in ("bool", "bools", "f64", "f64s", "i64", "i64s", "map", "shape",
-                 "shapes", "string", "strings", "u64")
+    for kind in ("f64", "f64s", "i64", "i64s", "map", "shape", "shapes",
+                 "string", "strings")
 }
 OTHERWISE["error_set.format"] = ("RLO_CANCELLED", "")
 OTHERWISE["source_kernel_run.payload"] = ("RLO_INVALID_ARGUMENT",
@@ -274,10 +274,8 @@ BY_NAME = {
 
 # Valid arguments of single parameters.
 ARGUMENTS = {
-    "attributes_check.count": "12",
+    "attributes_check.count": "NUM_ATTRIBUTES",
     "attributes_find.name": '"i64"',
-    "attributes_get_bool.name": '"bool"',
-    "attributes_get_bools.name": '"bools"',
     "attributes_get_f64.name": '"f64"',
     "attributes_get_f64s.name": '"f64s"',
     "attributes_get_i64.name": '"i64"',
@@ -287,7 +285,6 @@ ARGUMENTS = {
     "attributes_get_shapes.name": '"shapes"',
     "attributes_get_string.name": '"string"',
     "attributes_get_strings.name": '"strings"',
-    "attributes_get_u64.name": '"u64"',
     "backend_register.name": '"other"',
     "backend_remove.name": '"host"',
     "backend_set.name": '"host"',

@@ -62,64 +62,32 @@ static rlo_status push_shape(rlo__shape_table *shapes,
   return rlo__call_key_push(key, id);
 }
 
-static rlo_status push_double(rlo__call_key *key, double value) {
-  uint64_t word = 0;
-  memcpy(&word, &value, sizeof word);
-  return rlo__call_key_push(key, word);
-}
-
-/* Entry i of a list. */
-static rlo_status push_entry(rlo__shape_table *shapes,
-                             rlo__call_key *key,
-                             const rlo_attribute *list,
-                             int32_t i) {
-  switch (list->type) {
-    case RLO_ATTRIBUTE_I64S:
-      return rlo__call_key_push(key, (uint64_t)list->value.i64s.values[i]);
-    case RLO_ATTRIBUTE_F64S:
-      return push_double(key, list->value.f64s.values[i]);
-    case RLO_ATTRIBUTE_BOOLS:
-      return rlo__call_key_push(key, list->value.bools.values[i]);
-    case RLO_ATTRIBUTE_STRINGS:
-      return push_bytes(key, list->value.strings.values[i]);
-    default:
-      return push_shape(shapes, key, &list->value.shapes.values[i]);
-  }
-}
-
 static rlo_status push_attributes(rlo__shape_table *shapes,
                                   rlo__call_key *key,
                                   const rlo_attributes *attributes);
 
-/* Equal words mean equal values: what has several has their number in front. */
+/* Value i of an attribute: what is no integer is a double. */
 static rlo_status push_value(rlo__shape_table *shapes,
                              rlo__call_key *key,
-                             const rlo_attribute *attribute) {
-  switch (attribute->type) {
-    case RLO_ATTRIBUTE_I64:
-      return rlo__call_key_push(key, (uint64_t)attribute->value.i64);
-    case RLO_ATTRIBUTE_U64:
-      return rlo__call_key_push(key, attribute->value.u64);
-    case RLO_ATTRIBUTE_BOOL:
-      return rlo__call_key_push(key, attribute->value.boolean);
-    case RLO_ATTRIBUTE_F64:
-      return push_double(key, attribute->value.f64);
+                             const rlo_attribute *attribute,
+                             int32_t i) {
+  const bool is_list = (attribute->type & RLO_ATTRIBUTE_LIST) != 0;
+  uint64_t word = 0;
+  switch (attribute->type & ~(uint32_t)RLO_ATTRIBUTE_LIST) {
     case RLO_ATTRIBUTE_STRING:
-      return push_bytes(key, attribute->value.string);
+      return push_bytes(
+          key, is_list ? attribute->value.strings[i] : attribute->value.string);
     case RLO_ATTRIBUTE_SHAPE:
-      return push_shape(shapes, key, attribute->value.shape);
+      return push_shape(shapes, key, &attribute->value.shapes[i]);
     case RLO_ATTRIBUTE_MAP:
       RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->value.map->count));
       return push_attributes(shapes, key, attribute->value.map);
     default:
-      break;
+      memcpy(&word,
+             is_list ? &attribute->value.i64s[i] : &attribute->value.i64,
+             sizeof word);
+      return rlo__call_key_push(key, word);
   }
-  int32_t count = rlo__attribute_entries(attribute).count;
-  RLO_TRY(rlo__call_key_push(key, (uint64_t)count));
-  for (int32_t i = 0; i < count; ++i) {
-    RLO_TRY(push_entry(shapes, key, attribute, i));
-  }
-  return RLO_OK;
 }
 
 static rlo_status push_attributes(rlo__shape_table *shapes,
@@ -128,10 +96,17 @@ static rlo_status push_attributes(rlo__shape_table *shapes,
   for (int32_t i = 0; i < attributes->count; ++i) {
     const rlo_attribute *attribute = &attributes->items[i];
     RLO_TRY(push_bytes(key, attribute->name));
-    RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->type));
-    rlo_status status = push_value(shapes, key, attribute);
-    if (status != RLO_OK) {
-      return rlo__status_prefix(status, "'%s': ", attribute->name);
+    const bool is_list = (attribute->type & RLO_ATTRIBUTE_LIST) != 0;
+    const int32_t count = is_list ? attribute->count : 1;
+    RLO_TRY(rlo__call_key_push(key, attribute->type));
+    if (is_list) {
+      RLO_TRY(rlo__call_key_push(key, (uint64_t)count));
+    }
+    for (int32_t k = 0; k < count; ++k) {
+      rlo_status status = push_value(shapes, key, attribute, k);
+      if (status != RLO_OK) {
+        return rlo__status_prefix(status, "'%s': ", attribute->name);
+      }
     }
   }
   return RLO_OK;

@@ -320,7 +320,7 @@ rlo_status rlo_op_sum(rlo_tensor *x,
                       bool keep_dims,
                       rlo_tensor **out_y) {
   RLO_REQUIRE(x, out_y);
-  const rlo_attribute items[] = {rlo_attribute_bool("keep_dims", keep_dims),
+  const rlo_attribute items[] = {rlo_attribute_i64("keep_dims", keep_dims),
                                  rlo_attribute_i64s("dims", dims, count)};
   return run("Sum", &x, 1, items, dims != NULL ? 2 : 1, out_y, 1);
 }

@@ -5,8 +5,8 @@
 #include "relayout/ops.h"
 
 static const rlo_attribute_spec to_batch_specs[] = {
-    {"block_shape", RLO_ATTRIBUTE_I64S, true},
-    {"paddings", RLO_ATTRIBUTE_I64S, true},
+    {"block_shape", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+    {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
 };
 
 static rlo_status append_space_to_batch(const rlo__copy_step *step) {
@@ -28,8 +28,8 @@ const rlo__copy_op rlo__op_space_to_batch = {
 };
 
 static const rlo_attribute_spec from_batch_specs[] = {
-    {"block_shape", RLO_ATTRIBUTE_I64S, true},
-    {"crops", RLO_ATTRIBUTE_I64S, true},
+    {"block_shape", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+    {"crops", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
 };
 
 static rlo_status append_batch_to_space(const rlo__copy_step *step) {

@@ -29,8 +29,8 @@ const rlo__copy_op rlo__op_cast = {
 };
 
 static const rlo_attribute_spec sum_specs[] = {
-    {"dims", RLO_ATTRIBUTE_I64S, false},
-    {"keep_dims", RLO_ATTRIBUTE_BOOL, false},
+    {"dims", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
+    {"keep_dims", RLO_ATTRIBUTE_I64, false},
 };
 
 static rlo_status append_sum(const rlo__copy_step *step) {
@@ -43,11 +43,10 @@ static rlo_status append_sum(const rlo__copy_step *step) {
   if (rlo_attributes_find(step->attributes, "dims") != NULL) {
     RLO_TRY(rlo__axes_get_once(step->attributes, "dims", rank, dims, &count));
   }
-  bool keep_dims = false;
-  if (rlo_attributes_find(step->attributes, "keep_dims") != NULL) {
-    RLO_TRY(rlo_attributes_get_bool(step->attributes, "keep_dims", &keep_dims));
-  }
-  return rlo_chain_sum(step->chain, dims, count, keep_dims);
+  return rlo_chain_sum(step->chain,
+                       dims,
+                       count,
+                       rlo__i64_or(step->attributes, "keep_dims", 0) != 0);
 }
 
 const rlo__copy_op rlo__op_sum = {
@@ -112,10 +111,8 @@ static scale_factor split_integer(uint64_t integer, rlo_dtype dtype) {
   /* The type's bits, with their sign. */
   int32_t unused = 64 - rlo_dtype_value_bits(dtype);
   int64_t factor = (int64_t)(integer << unused) >> unused;
-  bool is_exact = false;
-  const rlo_attribute number = rlo_attribute_i64("factor", factor);
-  double whole = rlo__attribute_round(&number, &is_exact);
-  if (is_exact) {
+  double whole = (double)factor;
+  if (whole < 0x1p63 && (int64_t)whole == factor) {
     return (scale_factor){whole, 0.0};
   }
   /* Two halves of at most 53 bits. */
@@ -125,27 +122,29 @@ static scale_factor split_integer(uint64_t integer, rlo_dtype dtype) {
 
 /* An integer rounded once to the type that floats of this type are computed
  * in. */
-static double round_integer(const rlo_attribute *integer, rlo_dtype dtype) {
+static double round_integer(const rlo__attribute_number *integer,
+                            rlo_dtype dtype) {
   const rlo_arithmetic arithmetic = {.src_type = dtype, .dst_type = dtype};
-  bool is_exact = false;
+  const bool is_signed = integer->type == RLO_DTYPE_S64;
   if (rlo__arithmetic_compute(&arithmetic) == RLO__COMPUTE_F64) {
-    return rlo__attribute_round(integer, &is_exact);
+    return is_signed ? (double)integer->value.i64 : (double)integer->value.u64;
   }
-  return integer->type == RLO_ATTRIBUTE_U64 ? (double)(float)integer->value.u64
-                                            : (double)(float)integer->value.i64;
+  return is_signed ? (double)(float)integer->value.i64
+                   : (double)(float)integer->value.u64;
 }
 
 static rlo_status get_factor(const rlo_attributes *attributes,
                              rlo_dtype dtype,
                              scale_factor *out_factor) {
-  const rlo_attribute *factor = rlo_attributes_find(attributes, "factor");
-  if (factor->type == RLO_ATTRIBUTE_F64) {
-    *out_factor = (scale_factor){factor->value.f64, 0.0};
-    return rlo__factor_check("factor", factor->value.f64);
+  rlo__attribute_number factor;
+  RLO_TRY(rlo__attribute_number_get(attributes, "factor", &factor));
+  if (factor.type == RLO_DTYPE_F64) {
+    *out_factor = (scale_factor){factor.value.f64, 0.0};
+    return rlo__factor_check("factor", factor.value.f64);
   }
   *out_factor = rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED
-                    ? split_integer(factor->value.u64, dtype)
-                    : (scale_factor){round_integer(factor, dtype), 0.0};
+                    ? split_integer(factor.value.u64, dtype)
+                    : (scale_factor){round_integer(&factor, dtype), 0.0};
   return RLO_OK;
 }
 

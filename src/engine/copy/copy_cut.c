@@ -5,8 +5,8 @@
 #include "relayout/ops.h"
 
 static const rlo_attribute_spec slice_specs[] = {
-    {"begin", RLO_ATTRIBUTE_I64S, true},
-    {"size", RLO_ATTRIBUTE_I64S, true},
+    {"begin", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+    {"size", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
 };
 
 /* TensorFlow's Slice: unlike StridedSlice it does not clamp to the edges. */
@@ -51,9 +51,9 @@ const rlo__copy_op rlo__op_slice = {
 };
 
 static const rlo_attribute_spec strided_slice_specs[] = {
-    {"begin", RLO_ATTRIBUTE_I64S, true},
-    {"end", RLO_ATTRIBUTE_I64S, true},
-    {"strides", RLO_ATTRIBUTE_I64S, false},
+    {"begin", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+    {"end", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+    {"strides", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
     {"begin_mask", RLO_ATTRIBUTE_I64, false},
     {"end_mask", RLO_ATTRIBUTE_I64, false},
     {"ellipsis_mask", RLO_ATTRIBUTE_I64, false},

@@ -53,7 +53,7 @@ const rlo__copy_op rlo__op_pack = {
 /* ------------------------------------------------------------------- splits */
 
 static const rlo_attribute_spec split_specs[] = {
-    {"num_or_size_splits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_I64S, true},
+    {"num_or_size_splits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
     {"axis", RLO_ATTRIBUTE_I64, false},
 };
 
@@ -130,7 +130,9 @@ static rlo_status get_sizes(const rlo_shape *shape,
       rlo_attributes_find(attributes, "num_or_size_splits");
   return parts->type == RLO_ATTRIBUTE_I64
              ? split_evenly(parts->value.i64, size, out_sizes)
-             : split_as_listed(&parts->value.i64s, size, out_sizes);
+             : split_as_listed(&(rlo_i64_list){parts->value.i64s, parts->count},
+                               size,
+                               out_sizes);
 }
 
 static rlo_status append_split(const rlo__copy_step *step) {

@@ -49,7 +49,7 @@ const rlo__copy_op rlo__op_relayout = {
 };
 
 static const rlo_attribute_spec perm_specs[] = {
-    {"perm", RLO_ATTRIBUTE_I64S, false},
+    {"perm", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
 };
 
 static rlo_status append_transpose(const rlo__copy_step *step) {
@@ -77,7 +77,7 @@ const rlo__copy_op rlo__op_transpose = {
 };
 
 static const rlo_attribute_spec shape_specs[] = {
-    {"shape", RLO_ATTRIBUTE_I64S, true},
+    {"shape", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
 };
 
 static rlo_status append_reshape(const rlo__copy_step *step) {
@@ -125,7 +125,7 @@ const rlo__copy_op rlo__op_expand_dims = {
 };
 
 static const rlo_attribute_spec dims_specs[] = {
-    {"dims", RLO_ATTRIBUTE_I64S, true},
+    {"dims", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
 };
 
 static rlo_status append_reverse(const rlo__copy_step *step) {
@@ -173,7 +173,7 @@ const rlo__copy_op rlo__op_broadcast_to = {
 };
 
 static const rlo_attribute_spec reps_specs[] = {
-    {"reps", RLO_ATTRIBUTE_I64S, true},
+    {"reps", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
 };
 
 static rlo_status append_tile(const rlo__copy_step *step) {
@@ -191,7 +191,7 @@ const rlo__copy_op rlo__op_tile = {
 };
 
 static const rlo_attribute_spec repeats_specs[] = {
-    {"repeats", RLO_ATTRIBUTE_I64S, true},
+    {"repeats", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
 };
 
 static rlo_status append_repeat(const rlo__copy_step *step) {

@@ -10,29 +10,17 @@
 #include "relayout/ops.h"
 
 static const rlo_attribute_spec pad_specs[] = {
-    {"paddings", RLO_ATTRIBUTE_I64S, true},
-    {"interior", RLO_ATTRIBUTE_I64S, false},
+    {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+    {"interior", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
     {"value", RLO__ATTRIBUTE_NUMBER, false},
-    {"value_bits", RLO_ATTRIBUTE_I64S, false},
+    {"value_bits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
 };
 
-/* The bits of a number as a unit of its own type, which *out_type is. */
-static void unit_of_number(const rlo_attribute *number,
-                           rlo_dtype *out_type,
-                           uint8_t out_bits[16]) {
-  memset(out_bits, 0, 16);
-  *out_type = number->type == RLO_ATTRIBUTE_I64   ? RLO_DTYPE_S64
-              : number->type == RLO_ATTRIBUTE_U64 ? RLO_DTYPE_U64
-                                                  : RLO_DTYPE_F64;
-  /* The members of a union begin where it does. */
-  memcpy(out_bits, &number->value, sizeof number->value.i64);
-}
-
 /* Whether an integer type holds a number, but for what is behind the point. */
-static bool fits_integer(rlo_dtype dtype, const rlo_attribute *number) {
+static bool fits_integer(rlo_dtype dtype, const rlo__attribute_number *number) {
   int32_t bits = rlo_dtype_value_bits(dtype);
   bool is_signed = rlo_dtype_is_signed(dtype);
-  if (number->type == RLO_ATTRIBUTE_F64) {
+  if (number->type == RLO_DTYPE_F64) {
     /* Powers of two up to 2^64 are exact. */
     double span = (double)(UINT64_C(1) << (bits - 1)) * 2.0;
     double low = is_signed ? -span / 2 : 0.0;
@@ -41,7 +29,7 @@ static bool fits_integer(rlo_dtype dtype, const rlo_attribute *number) {
   }
   uint64_t half = UINT64_C(1) << (bits - 1);
   uint64_t highest = is_signed ? half - 1 : half - 1 + half;
-  if (number->type == RLO_ATTRIBUTE_I64 && number->value.i64 < 0) {
+  if (number->type == RLO_DTYPE_S64 && number->value.i64 < 0) {
     /* -1 - i is not negative and fits as i does. */
     return is_signed && (uint64_t)(-1 - number->value.i64) <= highest;
   }
@@ -51,19 +39,18 @@ static bool fits_integer(rlo_dtype dtype, const rlo_attribute *number) {
 /* The bits of a number in a type: rounded once, as by Cast, but integer types
  * must hold it exactly. */
 static rlo_status bits_of_number(rlo_dtype dtype,
-                                 const rlo_attribute *number,
+                                 const rlo__attribute_number *number,
                                  uint8_t out_bits[16]) {
-  char digits[RLO__ATTRIBUTE_DIGITS];
-  uint8_t unit[16];
-  rlo_dtype type = RLO_DTYPE_INVALID;
+  char digits[RLO__NUMBER_DIGITS];
+  uint8_t unit[16] = {0};
   bool is_whole = rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED;
   if (is_whole && !fits_integer(dtype, number)) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "the value %s does not fit type %s",
-                    rlo__attribute_print(number, digits),
+                    rlo__attribute_number_print(number, digits),
                     rlo_dtype_name(dtype));
   }
-  if (is_whole && number->type == RLO_ATTRIBUTE_F64 &&
+  if (is_whole && number->type == RLO_DTYPE_F64 &&
       !rlo__factor_equal(trunc(number->value.f64), number->value.f64)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the value %g is no integer; the type is %s",
@@ -71,9 +58,10 @@ static rlo_status bits_of_number(rlo_dtype dtype,
                     rlo_dtype_name(dtype));
   }
   /* Refuses the types that have no conversion. */
-  RLO_TRY(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, unit));
-  unit_of_number(number, &type, unit);
-  rlo__arithmetic_convert(type, dtype, unit, out_bits);
+  RLO_TRY(rlo_dtype_constant_bits(dtype, RLO_DTYPE_ZERO, out_bits));
+  /* The members of a union begin where it does. */
+  memcpy(unit, &number->value, sizeof number->value);
+  rlo__arithmetic_convert(number->type, dtype, unit, out_bits);
   return RLO_OK;
 }
 
@@ -111,9 +99,10 @@ static rlo_status bits_of_words(const rlo_attributes *attributes,
 static rlo_status get_value(const rlo_attributes *attributes,
                             rlo_dtype dtype,
                             uint8_t out_bits[16]) {
-  const rlo_attribute *number = rlo_attributes_find(attributes, "value");
+  rlo__attribute_number number;
+  bool has_number = rlo_attributes_find(attributes, "value") != NULL;
   bool has_bits = rlo_attributes_find(attributes, "value_bits") != NULL;
-  if (number != NULL && has_bits) {
+  if (has_number && has_bits) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "both 'value' and 'value_bits' are given");
   }
@@ -121,7 +110,11 @@ static rlo_status get_value(const rlo_attributes *attributes,
     return bits_of_words(attributes, dtype, out_bits);
   }
   memset(out_bits, 0, 16);
-  return number != NULL ? bits_of_number(dtype, number, out_bits) : RLO_OK;
+  if (!has_number) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__attribute_number_get(attributes, "value", &number));
+  return bits_of_number(dtype, &number, out_bits);
 }
 
 static rlo_status append_pad(const rlo__copy_step *step) {
@@ -154,7 +147,7 @@ const rlo__copy_op rlo__op_pad = {
 };
 
 static const rlo_attribute_spec mirror_specs[] = {
-    {"paddings", RLO_ATTRIBUTE_I64S, true},
+    {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
     {"mode", RLO_ATTRIBUTE_STRING, false},
 };
 

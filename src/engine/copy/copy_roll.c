@@ -5,8 +5,8 @@
 #include "relayout/ops.h"
 
 static const rlo_attribute_spec roll_specs[] = {
-    {"shifts", RLO_ATTRIBUTE_I64S, true},
-    {"dims", RLO_ATTRIBUTE_I64S, true},
+    {"shifts", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+    {"dims", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
 };
 
 static rlo_status append_roll(const rlo__copy_step *step) {

@@ -359,9 +359,10 @@ static rlo_status read_spread_pad(const rlo_gradient_call *call,
   for (int32_t i = 0; i < call->attributes->count; ++i) {
     pad->items[i] = call->attributes->items[i];
     if (strcmp(pad->items[i].name, "paddings") == 0) {
-      pad->items[i].value.i64s.values = pad->put;
+      pad->items[i] =
+          rlo_attribute_i64s("paddings", pad->put, pad->num_paddings);
     } else if (strcmp(pad->items[i].name, "interior") == 0) {
-      pad->items[i].value.i64s.values = pad->interior;
+      pad->items[i] = rlo_attribute_i64s("interior", pad->interior, x->rank);
     }
   }
   return RLO_OK;

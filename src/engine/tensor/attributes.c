@@ -9,53 +9,58 @@
 #include "desc/dimension.h"
 #include "engine/tensor/attributes.h"
 
-/* The types, in the order of their bits. */
 static const struct {
-  rlo_attribute_type type;
-  const char *name;
-  /* Of a list: the size of an entry. */
+  rlo_attribute_type kind;
+  /* A value; several. */
+  const char *one, *many;
+  /* The size of an entry of a list; 0: there are none. */
   size_t entry_bytes;
-} types[] = {
-    {RLO_ATTRIBUTE_I64, "an integer", 0},
-    {RLO_ATTRIBUTE_I64S, "a list of integers", sizeof(int64_t)},
-    {RLO_ATTRIBUTE_F64, "a number", 0},
-    {RLO_ATTRIBUTE_BOOL, "a boolean", 0},
-    {RLO_ATTRIBUTE_STRING, "a string", 0},
-    {RLO_ATTRIBUTE_SHAPE, "a shape", 0},
-    {RLO_ATTRIBUTE_F64S, "a list of numbers", sizeof(double)},
-    {RLO_ATTRIBUTE_BOOLS, "a list of booleans", sizeof(bool)},
-    {RLO_ATTRIBUTE_STRINGS, "a list of strings", sizeof(const char *)},
-    {RLO_ATTRIBUTE_SHAPES, "a list of shapes", sizeof(rlo_shape)},
-    {RLO_ATTRIBUTE_MAP, "a map", 0},
-    {RLO_ATTRIBUTE_U64, "an integer above 2^63 - 1", 0},
+} kinds[] = {
+    {RLO_ATTRIBUTE_I64, "an integer", "a list of integers", sizeof(int64_t)},
+    {RLO_ATTRIBUTE_F64, "a number", "a list of numbers", sizeof(double)},
+    {RLO_ATTRIBUTE_STRING, "a string", "a list of strings", sizeof(char *)},
+    {RLO_ATTRIBUTE_SHAPE, "a shape", "a list of shapes", sizeof(rlo_shape)},
+    {RLO_ATTRIBUTE_MAP, "a map", "a list of maps", 0},
 };
 
-enum { NUM_TYPES = sizeof types / sizeof types[0] };
+enum { NUM_KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* The row of a type; NUM_TYPES if there is no such type. */
-static size_t find_type(rlo_attribute_type type) {
+/* The row of a type's kind; NUM_KINDS if there is no such type. */
+static size_t find_kind(uint32_t type) {
   size_t row = 0;
-  while (row < NUM_TYPES && types[row].type != type) {
+  uint32_t kind = type & ~(uint32_t)RLO_ATTRIBUTE_LIST;
+  while (row < NUM_KINDS && (uint32_t)kinds[row].kind != kind) {
     ++row;
   }
-  return row;
+  return kind != type && row < NUM_KINDS && kinds[row].entry_bytes == 0
+             ? NUM_KINDS
+             : row;
 }
 
-static const char *type_name(rlo_attribute_type type) {
-  size_t row = find_type(type);
-  return row < NUM_TYPES ? types[row].name : "of no known type";
+static const char *type_name(uint32_t type) {
+  size_t row = find_kind(type);
+  return row == NUM_KINDS                   ? "of no known type"
+         : (type & RLO_ATTRIBUTE_LIST) != 0 ? kinds[row].many
+                                            : kinds[row].one;
 }
 
-/* "an integer or a list of integers": where a number is wanted, integers are
- * not named, and large ones never are. */
+static bool is_of(const rlo_attribute *attribute, uint32_t wanted) {
+  return (attribute->type & ~wanted) == 0;
+}
+
+/* "an integer or a string": where a number is wanted, integers are not named.
+ */
 static void print_types(uint32_t wanted, rlo__str *out) {
-  const uint32_t integers = RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_U64;
-  wanted &= (wanted & RLO_ATTRIBUTE_F64) != 0 ? ~integers
-                                              : ~(uint32_t)RLO_ATTRIBUTE_U64;
-  for (size_t row = 0; row < NUM_TYPES; ++row) {
-    if ((wanted & (uint32_t)types[row].type) != 0) {
-      rlo__str_printf(
-          out, "%s%s", out->length == 0 ? "" : " or ", types[row].name);
+  if ((wanted & RLO_ATTRIBUTE_F64) != 0) {
+    wanted &= ~(uint32_t)RLO_ATTRIBUTE_I64;
+  }
+  for (size_t row = 0; row < NUM_KINDS; ++row) {
+    if ((wanted & (uint32_t)kinds[row].kind) != 0) {
+      rlo__str_printf(out,
+                      "%s%s",
+                      out->length == 0 ? "" : " or ",
+                      (wanted & RLO_ATTRIBUTE_LIST) != 0 ? kinds[row].many
+                                                         : kinds[row].one);
     }
   }
 }
@@ -71,31 +76,8 @@ static rlo_status fail_type(const rlo_attribute *attribute, uint32_t wanted) {
                   rlo__str_text(&names));
 }
 
-size_t rlo__attribute_entry_bytes(rlo_attribute_type type) {
-  size_t row = find_type(type);
-  return row < NUM_TYPES ? types[row].entry_bytes : 0;
-}
-
-rlo__attribute_list rlo__attribute_entries(const rlo_attribute *attribute) {
-  switch (attribute->type) {
-    case RLO_ATTRIBUTE_I64S:
-      return (rlo__attribute_list){attribute->value.i64s.values,
-                                   attribute->value.i64s.count};
-    case RLO_ATTRIBUTE_F64S:
-      return (rlo__attribute_list){attribute->value.f64s.values,
-                                   attribute->value.f64s.count};
-    case RLO_ATTRIBUTE_BOOLS:
-      return (rlo__attribute_list){attribute->value.bools.values,
-                                   attribute->value.bools.count};
-    case RLO_ATTRIBUTE_STRINGS:
-      return (rlo__attribute_list){attribute->value.strings.values,
-                                   attribute->value.strings.count};
-    case RLO_ATTRIBUTE_SHAPES:
-      return (rlo__attribute_list){attribute->value.shapes.values,
-                                   attribute->value.shapes.count};
-    default:
-      return (rlo__attribute_list){NULL, 0};
-  }
+size_t rlo__attribute_entry_bytes(uint32_t type) {
+  return kinds[find_kind(type)].entry_bytes;
 }
 
 const rlo_attribute *rlo_attributes_find(const rlo_attributes *attributes,
@@ -124,118 +106,133 @@ static const rlo_attribute *find(const rlo_attributes *attributes,
     *out_status = RLO_FAIL(RLO_NOT_FOUND, "attribute '%s' is missing", name);
     return NULL;
   }
-  if (((uint32_t)attribute->type & wanted) == 0) {
+  if (!is_of(attribute, wanted)) {
     *out_status = fail_type(attribute, wanted);
     return NULL;
   }
   return attribute;
 }
 
-/* Defines the getter of one type. */
-#define GETTER(function, type_of_value, attribute_type, member) \
-  rlo_status function(const rlo_attributes *attributes,         \
-                      const char *name,                         \
-                      type_of_value *out_value) {               \
-    RLO_REQUIRE(name, out_value);                               \
-    rlo_status status = RLO_OK;                                 \
-    const rlo_attribute *found =                                \
-        find(attributes, name, attribute_type, &status);        \
-    if (found != NULL) {                                        \
-      *out_value = found->value.member;                         \
-    }                                                           \
-    return status;                                              \
+/* Defines the getter of one type; `value` is made of `found`. */
+#define GETTER(function, type_of_value, wanted, ...)                      \
+  rlo_status function(const rlo_attributes *attributes,                   \
+                      const char *name,                                   \
+                      type_of_value *out_value) {                         \
+    RLO_REQUIRE(name, out_value);                                         \
+    rlo_status status = RLO_OK;                                           \
+    const rlo_attribute *found = find(attributes, name, wanted, &status); \
+    if (found != NULL) {                                                  \
+      *out_value = __VA_ARGS__;                                           \
+    }                                                                     \
+    return status;                                                        \
   }
 
-GETTER(rlo_attributes_get_i64, int64_t, RLO_ATTRIBUTE_I64, i64)
-GETTER(rlo_attributes_get_bool, bool, RLO_ATTRIBUTE_BOOL, boolean)
-GETTER(rlo_attributes_get_string, const char *, RLO_ATTRIBUTE_STRING, string)
-GETTER(rlo_attributes_get_shape, const rlo_shape *, RLO_ATTRIBUTE_SHAPE, shape)
-GETTER(rlo_attributes_get_i64s, rlo_i64_list, RLO_ATTRIBUTE_I64S, i64s)
-GETTER(rlo_attributes_get_f64s, rlo_f64_list, RLO_ATTRIBUTE_F64S, f64s)
-GETTER(rlo_attributes_get_bools, rlo_bool_list, RLO_ATTRIBUTE_BOOLS, bools)
-GETTER(rlo_attributes_get_strings,
-       rlo_string_list,
-       RLO_ATTRIBUTE_STRINGS,
-       strings)
-GETTER(rlo_attributes_get_shapes, rlo_shape_list, RLO_ATTRIBUTE_SHAPES, shapes)
-GETTER(rlo_attributes_get_map, const rlo_attributes *, RLO_ATTRIBUTE_MAP, map)
+/* The same of a list, or of a single value. */
+#define LIST_GETTER(function, type_of_value, kind, many, one)              \
+  GETTER(function,                                                         \
+         type_of_value,                                                    \
+         (kind) | RLO_ATTRIBUTE_LIST,                                      \
+         is_list(found) ? (type_of_value){found->value.many, found->count} \
+                        : (type_of_value){one, 1})
 
-rlo_status rlo_attributes_get_u64(const rlo_attributes *attributes,
-                                  const char *name,
-                                  uint64_t *out_value) {
-  RLO_REQUIRE(name, out_value);
-  rlo_status status = RLO_OK;
-  const rlo_attribute *found =
-      find(attributes, name, RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_U64, &status);
-  if (found == NULL) {
-    return status;
-  }
-  if (found->type == RLO_ATTRIBUTE_I64 && found->value.i64 < 0) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "attribute '%s' is %lld; it is not negative",
-                    name,
-                    (long long)found->value.i64);
-  }
-  *out_value = found->type == RLO_ATTRIBUTE_U64 ? found->value.u64
-                                                : (uint64_t)found->value.i64;
-  return RLO_OK;
+static bool is_list(const rlo_attribute *attribute) {
+  return (attribute->type & RLO_ATTRIBUTE_LIST) != 0;
 }
 
-double rlo__attribute_round(const rlo_attribute *number, bool *out_is_exact) {
-  /* The powers of two are no value of the integer types, and exact. */
-  double rounded = 0.0;
-  switch (number->type) {
-    case RLO_ATTRIBUTE_I64:
-      rounded = (double)number->value.i64;
-      *out_is_exact = rounded < 0x1p63 && (int64_t)rounded == number->value.i64;
-      return rounded;
-    case RLO_ATTRIBUTE_U64:
-      rounded = (double)number->value.u64;
-      *out_is_exact =
-          rounded < 0x1p64 && (uint64_t)rounded == number->value.u64;
-      return rounded;
-    default:
-      *out_is_exact = true;
-      return number->value.f64;
-  }
-}
+GETTER(rlo_attributes_get_i64, int64_t, RLO_ATTRIBUTE_I64, found->value.i64)
+GETTER(rlo_attributes_get_string,
+       const char *,
+       RLO_ATTRIBUTE_STRING,
+       found->value.string)
+GETTER(rlo_attributes_get_shape,
+       const rlo_shape *,
+       RLO_ATTRIBUTE_SHAPE,
+       found->value.shape)
+GETTER(rlo_attributes_get_map,
+       const rlo_attributes *,
+       RLO_ATTRIBUTE_MAP,
+       found->value.map)
+LIST_GETTER(rlo_attributes_get_i64s,
+            rlo_i64_list,
+            RLO_ATTRIBUTE_I64,
+            i64s,
+            &found->value.i64)
+LIST_GETTER(rlo_attributes_get_f64s,
+            rlo_f64_list,
+            RLO_ATTRIBUTE_F64,
+            f64s,
+            &found->value.f64)
+LIST_GETTER(rlo_attributes_get_strings,
+            rlo_string_list,
+            RLO_ATTRIBUTE_STRING,
+            strings,
+            &found->value.string)
+LIST_GETTER(rlo_attributes_get_shapes,
+            rlo_shape_list,
+            RLO_ATTRIBUTE_SHAPE,
+            shapes,
+            found->value.shape)
 
 rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
                                   const char *name,
                                   double *out_value) {
   RLO_REQUIRE(name, out_value);
   rlo_status status = RLO_OK;
-  bool is_exact = false;
   const rlo_attribute *found =
-      find(attributes, name, RLO__ATTRIBUTE_NUMBER, &status);
+      find(attributes, name, RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, &status);
   if (found == NULL) {
     return status;
   }
-  double value = rlo__attribute_round(found, &is_exact);
-  if (!is_exact) {
-    char digits[RLO__ATTRIBUTE_DIGITS];
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "attribute '%s' is %s, which no double holds exactly",
-                    name,
-                    rlo__attribute_print(found, digits));
+  double value = found->value.f64;
+  if (found->type == RLO_ATTRIBUTE_I64) {
+    value = (double)found->value.i64;
+    if (value >= 0x1p63 || (int64_t)value != found->value.i64) {
+      return RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "attribute '%s' is %lld, which no double holds exactly",
+                      name,
+                      (long long)found->value.i64);
+    }
   }
   *out_value = value;
   return RLO_OK;
 }
 
-const char *rlo__attribute_print(const rlo_attribute *number,
-                                 char out_digits[RLO__ATTRIBUTE_DIGITS]) {
-  rlo__str out = rlo__str_over(out_digits, RLO__ATTRIBUTE_DIGITS);
-  switch (number->type) {
-    case RLO_ATTRIBUTE_I64:
-      rlo__str_printf(&out, "%lld", (long long)number->value.i64);
-      break;
-    case RLO_ATTRIBUTE_U64:
-      rlo__str_printf(&out, "%llu", (unsigned long long)number->value.u64);
-      break;
-    default:
-      rlo__str_printf(&out, "%g", number->value.f64);
-      break;
+/* ------------------------------------------------------------------ numbers */
+
+rlo_status rlo__attribute_number_get(const rlo_attributes *attributes,
+                                     const char *name,
+                                     rlo__attribute_number *out_number) {
+  rlo_i64_list words;
+  const rlo_attribute *found = rlo_attributes_find(attributes, name);
+  if (found != NULL && found->type == RLO_ATTRIBUTE_F64) {
+    *out_number =
+        (rlo__attribute_number){RLO_DTYPE_F64, {.f64 = found->value.f64}};
+    return RLO_OK;
+  }
+  RLO_TRY(rlo_attributes_get_i64s(attributes, name, &words));
+  if (words.count < 1 || words.count > 2 ||
+      (words.count == 2 && words.values[1] != 0)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "attribute '%s' has %d words of 64 bits; it is a number, "
+                    "or a word of bits and 0",
+                    name,
+                    words.count);
+  }
+  *out_number =
+      (rlo__attribute_number){words.count == 2 ? RLO_DTYPE_U64 : RLO_DTYPE_S64,
+                              {.i64 = words.values[0]}};
+  return RLO_OK;
+}
+
+const char *rlo__attribute_number_print(const rlo__attribute_number *number,
+                                        char out_digits[RLO__NUMBER_DIGITS]) {
+  rlo__str out = rlo__str_over(out_digits, RLO__NUMBER_DIGITS);
+  if (number->type == RLO_DTYPE_F64) {
+    rlo__str_printf(&out, "%g", number->value.f64);
+  } else if (number->type == RLO_DTYPE_S64) {
+    rlo__str_printf(&out, "%lld", (long long)number->value.i64);
+  } else {
+    rlo__str_printf(&out, "%llu", (unsigned long long)number->value.u64);
   }
   return rlo__str_text(&out);
 }
@@ -244,16 +241,13 @@ const char *rlo__attribute_print(const rlo_attribute *number,
 
 static rlo_status check_map(const rlo_attributes *map, int32_t depth);
 
-static rlo_status check_strings(const rlo_attribute *item) {
-  for (int32_t i = 0; i < item->value.strings.count; ++i) {
-    if (item->value.strings.values[i] == NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "string %d of attribute '%s' is NULL",
-                      i,
-                      item->name);
-    }
-  }
-  return RLO_OK;
+/* Whether an attribute of a known type has the parts of its value. */
+static bool is_whole(const rlo_attribute *item) {
+  return is_list(item)
+             ? item->count >= 0 &&
+                   (item->count == 0 || item->value.list != NULL)
+             : (item->type & (RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_F64)) != 0 ||
+                   item->value.list != NULL;
 }
 
 /* Checks an attribute by itself. `depth` is that of the map it is in. */
@@ -263,32 +257,33 @@ static rlo_status check_item(const rlo_attribute *item,
   if (item->name == NULL) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "attribute %d has no name", index);
   }
-  if (find_type(item->type) == NUM_TYPES) {
+  if (find_kind(item->type) == NUM_KINDS) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "attribute '%s' is of no known type (%d)",
+                    "attribute '%s' is of no known type (%u)",
                     item->name,
-                    (int)item->type);
+                    item->type);
   }
-  const rlo__attribute_list list = rlo__attribute_entries(item);
-  bool is_whole =
-      list.count >= 0 && (list.count == 0 || list.entries != NULL) &&
-      (item->type != RLO_ATTRIBUTE_STRING || item->value.string != NULL) &&
-      (item->type != RLO_ATTRIBUTE_SHAPE || item->value.shape != NULL) &&
-      (item->type != RLO_ATTRIBUTE_MAP || item->value.map != NULL);
-  if (!is_whole) {
+  if (!is_whole(item)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "attribute '%s' is %s without its values",
                     item->name,
                     type_name(item->type));
-  }
-  if (item->type == RLO_ATTRIBUTE_STRINGS) {
-    return check_strings(item);
   }
   if (item->type == RLO_ATTRIBUTE_MAP) {
     rlo_status status = check_map(item->value.map, depth + 1);
     return status == RLO_OK
                ? RLO_OK
                : rlo__status_prefix(status, "in '%s': ", item->name);
+  }
+  for (int32_t i = 0; i < item->count && is_list(item) &&
+                      (item->type & RLO_ATTRIBUTE_STRING) != 0;
+       ++i) {
+    if (item->value.strings[i] == NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "string %d of attribute '%s' is NULL",
+                      i,
+                      item->name);
+    }
   }
   return RLO_OK;
 }
@@ -358,7 +353,7 @@ static rlo_status check_known(const rlo_attributes *attributes,
   }
   for (int32_t s = 0; s < count; ++s) {
     if (strcmp(specs[s].name, item->name) == 0) {
-      if (((uint32_t)item->type & specs[s].types) == 0) {
+      if (!is_of(item, specs[s].types)) {
         return rlo__status_prefix(
             fail_type(item, specs[s].types), "%s: ", kernel_name);
       }

@@ -9,32 +9,37 @@
 RLO_NODISCARD rlo_status
 rlo__attributes_check_items(const rlo_attributes *attributes);
 
-/** The entries of a list of any type. */
-typedef struct rlo__attribute_list {
-  const void *entries;
-  int32_t count;
-} rlo__attribute_list;
+/** The size of an entry of a list of a known type; 0 for a map. */
+size_t rlo__attribute_entry_bytes(uint32_t type);
 
-/** The entries of a list; {NULL, 0} for what is no list. */
-rlo__attribute_list rlo__attribute_entries(const rlo_attribute *attribute);
-
-/** The size of an entry of a list of this type; 0 if it is no list. */
-size_t rlo__attribute_entry_bytes(rlo_attribute_type type);
-
-/** The types of an attribute that is a number: all that
- *  rlo_attributes_get_f64 takes. */
+/** The types of an attribute that is a number to the last bit: a float, or an
+ *  integer as one word, or as a word without sign and a word that is 0. */
 #define RLO__ATTRIBUTE_NUMBER \
-  (RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_U64)
+  (RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST)
 
-/** A number rounded to a double, and whether it is exactly that. */
-double rlo__attribute_round(const rlo_attribute *number, bool *out_is_exact);
+typedef struct rlo__attribute_number {
+  /** F64, S64 or U64. */
+  rlo_dtype type;
+
+  union {
+    double f64;
+    int64_t i64;
+    uint64_t u64;
+  } value;
+} rlo__attribute_number;
+
+/** Reads a number. RLO_INVALID_ARGUMENT for another list. */
+RLO_NODISCARD rlo_status
+rlo__attribute_number_get(const rlo_attributes *attributes,
+                          const char *name,
+                          rlo__attribute_number *out_number);
 
 /** Room for the digits of a number and a NUL. */
-#define RLO__ATTRIBUTE_DIGITS 32
+#define RLO__NUMBER_DIGITS 32
 
 /** Prints a number, integers with all their digits. Returns out_digits. */
-const char *rlo__attribute_print(const rlo_attribute *number,
-                                 char out_digits[RLO__ATTRIBUTE_DIGITS]);
+const char *rlo__attribute_number_print(const rlo__attribute_number *number,
+                                        char out_digits[RLO__NUMBER_DIGITS]);
 
 /*
  * Reading attributes whose names and types have been checked. Those that are

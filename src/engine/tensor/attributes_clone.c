@@ -23,15 +23,15 @@ static void *copy_bytes(const void *from, size_t bytes) {
   return copy;
 }
 
-static rlo_status clone_strings(const rlo_string_list *from,
-                                rlo_string_list *to) {
+static rlo_status clone_strings(const rlo_attribute *from, rlo_attribute *to) {
   char **strings = rlo__alloc_array((size_t)from->count, sizeof(char *));
   if (strings == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  *to = (rlo_string_list){(const char *const *)strings, 0};
+  to->value.strings = (const char *const *)strings;
+  to->count = 0;
   for (int32_t i = 0; i < from->count; ++i) {
-    strings[i] = rlo__alloc_string(from->values[i]);
+    strings[i] = rlo__alloc_string(from->value.strings[i]);
     if (strings[i] == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
@@ -41,62 +41,42 @@ static rlo_status clone_strings(const rlo_string_list *from,
   return RLO_OK;
 }
 
-/* Copies the entries of a list of any other type. */
-static rlo_status clone_list(const rlo_attribute *from, rlo_attribute *to) {
-  const rlo__attribute_list list = rlo__attribute_entries(from);
-  const void *copy =
-      copy_bytes(list.entries,
-                 (size_t)list.count * rlo__attribute_entry_bytes(from->type));
-  switch (from->type) {
-    case RLO_ATTRIBUTE_I64S:
-      to->value.i64s = (rlo_i64_list){copy, list.count};
-      break;
-    case RLO_ATTRIBUTE_F64S:
-      to->value.f64s = (rlo_f64_list){copy, list.count};
-      break;
-    case RLO_ATTRIBUTE_BOOLS:
-      to->value.bools = (rlo_bool_list){copy, list.count};
-      break;
-    default:
-      to->value.shapes = (rlo_shape_list){copy, list.count};
-      break;
-  }
-  return copy != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
-}
-
-/* Copies the value of a checked attribute. `to` is zero, and what it has after
- * a failure can be released. */
+/* Copies the value of a checked attribute. `to` has no value, and what it has
+ * after a failure can be released. */
 static rlo_status clone_value(const rlo_attribute *from, rlo_attribute *to) {
   rlo_attributes *map = NULL;
   rlo_status status = RLO_OK;
-  to->type = from->type;
   switch (from->type) {
+    case RLO_ATTRIBUTE_I64:
+    case RLO_ATTRIBUTE_F64:
+      to->value = from->value;
+      return RLO_OK;
     case RLO_ATTRIBUTE_STRING:
       to->value.string = rlo__alloc_string(from->value.string);
-      return to->value.string != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
+      break;
     case RLO_ATTRIBUTE_SHAPE:
       to->value.shape =
           copy_bytes(from->value.shape, sizeof *from->value.shape);
-      return to->value.shape != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
-    case RLO_ATTRIBUTE_STRINGS:
-      return clone_strings(&from->value.strings, &to->value.strings);
-    case RLO_ATTRIBUTE_I64S:
-    case RLO_ATTRIBUTE_F64S:
-    case RLO_ATTRIBUTE_BOOLS:
-    case RLO_ATTRIBUTE_SHAPES:
-      return clone_list(from, to);
+      break;
     case RLO_ATTRIBUTE_MAP:
       status = clone_checked(from->value.map, &map);
       to->value.map = map;
       return status;
+    case RLO_ATTRIBUTE_STRING | RLO_ATTRIBUTE_LIST:
+      return clone_strings(from, to);
     default:
-      to->value = from->value;
-      return RLO_OK;
+      to->value.list = copy_bytes(
+          from->value.list,
+          (size_t)from->count * rlo__attribute_entry_bytes(from->type));
+      break;
   }
+  return to->value.list != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
 }
 
 static rlo_status clone_item(const rlo_attribute *from, rlo_attribute *to) {
   to->name = rlo__alloc_string(from->name);
+  to->type = from->type;
+  to->count = from->count;
   return to->name != NULL ? clone_value(from, to) : RLO_OUT_OF_MEMORY;
 }
 
@@ -141,23 +121,20 @@ static void free_borrowed(const void *part) {
 
 static void free_value(const rlo_attribute *item) {
   switch (item->type) {
-    case RLO_ATTRIBUTE_STRING:
-      free_borrowed(item->value.string);
-      break;
-    case RLO_ATTRIBUTE_SHAPE:
-      free_borrowed(item->value.shape);
+    case RLO_ATTRIBUTE_I64:
+    case RLO_ATTRIBUTE_F64:
       break;
     case RLO_ATTRIBUTE_MAP:
       rlo_attributes_release((rlo_attributes *)(uintptr_t)item->value.map);
       break;
-    case RLO_ATTRIBUTE_STRINGS:
-      for (int32_t i = 0; i < item->value.strings.count; ++i) {
-        free_borrowed(item->value.strings.values[i]);
+    case RLO_ATTRIBUTE_STRING | RLO_ATTRIBUTE_LIST:
+      for (int32_t i = 0; item->value.list != NULL && i < item->count; ++i) {
+        free_borrowed(item->value.strings[i]);
       }
-      free_borrowed(item->value.strings.values);
+      free_borrowed(item->value.list);
       break;
     default:
-      free_borrowed(rlo__attribute_entries(item).entries);
+      free_borrowed(item->value.list);
       break;
   }
 }
