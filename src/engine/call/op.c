@@ -182,22 +182,28 @@ rlo_status rlo_op_broadcast_to(rlo_tensor *x,
   return run("BroadcastTo", &x, 1, &item, 1, out_y, 1);
 }
 
+/* Tile and Repeat. */
+static rlo_status run_times(const char *kernel_name,
+                            const char *name,
+                            rlo_tensor *x,
+                            const int64_t *times,
+                            rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  RLO_REQUIRE_LIST(times, rank_of(x));
+  const rlo_attribute item = list(name, times, x);
+  return run(kernel_name, &x, 1, &item, 1, out_y, 1);
+}
+
 rlo_status rlo_op_tile(rlo_tensor *x,
                        const int64_t *times,
                        rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
-  RLO_REQUIRE_LIST(times, rank_of(x));
-  const rlo_attribute item = list("reps", times, x);
-  return run("Tile", &x, 1, &item, 1, out_y, 1);
+  return run_times("Tile", "reps", x, times, out_y);
 }
 
 rlo_status rlo_op_repeat(rlo_tensor *x,
                          const int64_t *times,
                          rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
-  RLO_REQUIRE_LIST(times, rank_of(x));
-  const rlo_attribute item = list("repeats", times, x);
-  return run("Repeat", &x, 1, &item, 1, out_y, 1);
+  return run_times("Repeat", "repeats", x, times, out_y);
 }
 
 rlo_status rlo_op_concat(rlo_tensor *const *xs,

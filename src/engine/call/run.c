@@ -313,40 +313,6 @@ fail:
   return status;
 }
 
-rlo_status rlo_run_kernel(rlo_engine *engine,
-                          const char *kernel_name,
-                          rlo_tensor *const *inputs,
-                          int32_t num_inputs,
-                          const rlo_attributes *attributes,
-                          rlo_tensor **out_tensors,
-                          int32_t capacity,
-                          int32_t *out_count) {
-  RLO_REQUIRE(engine, kernel_name);
-  RLO_REQUIRE_LIST(inputs, num_inputs);
-  RLO_REQUIRE_LIST(out_tensors, capacity);
-  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
-  rlo__bound_kernel *bound = NULL;
-  bool is_fallback = false;
-  RLO_TRY(rlo__kernel_bind(engine->registry,
-                           kernel_name,
-                           engine->options.allow_host_fallback,
-                           &bound,
-                           &is_fallback));
-  rlo_status status = run_bound(engine,
-                                bound,
-                                is_fallback,
-                                inputs,
-                                num_inputs,
-                                attributes,
-                                out_tensors,
-                                capacity,
-                                out_count);
-  rlo__bound_kernel_release(bound);
-  return status;
-}
-
-/* ---------------------------------------------------------- inputs by name */
-
 /* Puts named inputs into their places. */
 static rlo_status place_inputs(const rlo_kernel_config *config,
                                const rlo_named_tensor *inputs,
@@ -373,6 +339,71 @@ fail:
   return status;
 }
 
+/* Runs a kernel on `inputs`, or on those that are named. */
+static rlo_status run(rlo_engine *engine,
+                      const char *kernel_name,
+                      const rlo_named_tensor *named,
+                      rlo_tensor *const *inputs,
+                      int32_t num_inputs,
+                      const rlo_attributes *attributes,
+                      rlo_tensor **out_tensors,
+                      int32_t capacity,
+                      int32_t *out_count) {
+  rlo_tensor *few[8];
+  rlo_tensor **placed = NULL;
+  rlo__bound_kernel *bound = NULL;
+  bool is_fallback = false;
+  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
+  RLO_TRY(rlo__kernel_bind(engine->registry,
+                           kernel_name,
+                           engine->options.allow_host_fallback,
+                           &bound,
+                           &is_fallback));
+  rlo_status status = RLO_OK;
+  if (named != NULL) {
+    placed = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
+    inputs = placed;
+    RLO_TRY_GOTO(placed == NULL
+                     ? RLO_OUT_OF_MEMORY
+                     : place_inputs(&bound->config, named, num_inputs, placed));
+  }
+  status = run_bound(engine,
+                     bound,
+                     is_fallback,
+                     inputs,
+                     num_inputs,
+                     attributes,
+                     out_tensors,
+                     capacity,
+                     out_count);
+fail:
+  rlo__bound_kernel_release(bound);
+  rlo__small_array_free(placed, few);
+  return status;
+}
+
+rlo_status rlo_run_kernel(rlo_engine *engine,
+                          const char *kernel_name,
+                          rlo_tensor *const *inputs,
+                          int32_t num_inputs,
+                          const rlo_attributes *attributes,
+                          rlo_tensor **out_tensors,
+                          int32_t capacity,
+                          int32_t *out_count) {
+  RLO_REQUIRE(engine, kernel_name);
+  RLO_REQUIRE_LIST(inputs, num_inputs);
+  RLO_REQUIRE_LIST(out_tensors, capacity);
+  return run(engine,
+             kernel_name,
+             NULL,
+             inputs,
+             num_inputs,
+             attributes,
+             out_tensors,
+             capacity,
+             out_count);
+}
+
 rlo_status rlo_run_kernel_named(rlo_engine *engine,
                                 const char *kernel_name,
                                 const rlo_named_tensor *inputs,
@@ -381,37 +412,19 @@ rlo_status rlo_run_kernel_named(rlo_engine *engine,
                                 rlo_tensor **out_tensors,
                                 int32_t capacity,
                                 int32_t *out_count) {
+  static const rlo_named_tensor none;
   RLO_REQUIRE(engine, kernel_name);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_tensors, capacity);
-  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
-  rlo_tensor *few[8];
-  rlo_tensor **tensors = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
-  rlo__bound_kernel *bound = NULL;
-  bool is_fallback = false;
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  if (tensors == NULL) {
-    return status;
-  }
-  RLO_TRY_GOTO(rlo__kernel_bind(engine->registry,
-                                kernel_name,
-                                engine->options.allow_host_fallback,
-                                &bound,
-                                &is_fallback));
-  RLO_TRY_GOTO(place_inputs(&bound->config, inputs, num_inputs, tensors));
-  status = run_bound(engine,
-                     bound,
-                     is_fallback,
-                     tensors,
-                     num_inputs,
-                     attributes,
-                     out_tensors,
-                     capacity,
-                     out_count);
-fail:
-  rlo__bound_kernel_release(bound);
-  rlo__small_array_free(tensors, few);
-  return status;
+  return run(engine,
+             kernel_name,
+             inputs != NULL ? inputs : &none,
+             NULL,
+             num_inputs,
+             attributes,
+             out_tensors,
+             capacity,
+             out_count);
 }
 
 rlo_status rlo_kernel_place_inputs(rlo_engine *engine,
@@ -424,23 +437,21 @@ rlo_status rlo_kernel_place_inputs(rlo_engine *engine,
   RLO_REQUIRE_LIST(out_places, count);
   RLO_TRY(check_counts(kernel_name, count, count));
   int32_t few[8];
-  int32_t *places = RLO__SMALL_ARRAY(few, (size_t)count);
   rlo__bound_kernel *bound = NULL;
   bool is_fallback = false;
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  if (places == NULL) {
-    return status;
-  }
-  RLO_TRY_GOTO(rlo__kernel_bind(engine->registry,
-                                kernel_name,
-                                engine->options.allow_host_fallback,
-                                &bound,
-                                &is_fallback));
-  RLO_TRY_GOTO(rlo__input_names_place(&bound->config, names, count, places));
-  for (int32_t n = 0; n < count; ++n) {
+  RLO_TRY(rlo__kernel_bind(engine->registry,
+                           kernel_name,
+                           engine->options.allow_host_fallback,
+                           &bound,
+                           &is_fallback));
+  int32_t *places = RLO__SMALL_ARRAY(few, (size_t)count);
+  rlo_status status =
+      places == NULL
+          ? RLO_OUT_OF_MEMORY
+          : rlo__input_names_place(&bound->config, names, count, places);
+  for (int32_t n = 0; n < count && status == RLO_OK; ++n) {
     out_places[n] = places[n];
   }
-fail:
   rlo__bound_kernel_release(bound);
   rlo__small_array_free(places, few);
   return status;
