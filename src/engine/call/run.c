@@ -284,20 +284,17 @@ static rlo_status run_bound(rlo_engine *engine,
                       capacity);
     goto fail;
   }
-  RLO_TRY_GOTO(rlo__scope_hand_out(engine, call->outputs, call->num_outputs));
+  RLO_TRY_GOTO(rlo__scope_hand_out(
+      engine, call->outputs, call->num_outputs, out_tensors));
   rlo__profile_run_end_tensors(&run,
                                call->kernel_name,
                                call->backend_name,
                                inputs,
                                num_inputs,
-                               call->outputs,
+                               out_tensors,
                                call->num_outputs);
   rlo__engine_count(&engine->counters.kernels_run, 1);
   rlo__engine_count(&engine->counters.fallbacks, is_fallback);
-  for (int32_t n = 0; n < call->num_outputs; ++n) {
-    out_tensors[n] = call->outputs[n];
-    call->outputs[n] = NULL;
-  }
 fail:
   if (status != RLO_OK) {
     rlo__profile_run_end(&run, NULL, NULL);

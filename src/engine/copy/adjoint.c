@@ -17,31 +17,47 @@
 
 /* --------------------------------------------------------------- attributes */
 
-static rlo_status get_shapes(const rlo_attributes *attributes,
-                             const rlo_shape *dy,
-                             rlo__adjoint *a) {
-  rlo_i64_list list;
-  RLO_TRY(rlo_attributes_get_i64s(attributes, ADJOINT_DIMS, &list));
-  /* There are at most as many shapes as numbers. */
-  a->shapes = rlo__alloc_array((size_t)list.count + 1, sizeof *a->shapes);
-  a->shape_list = rlo__alloc_array((size_t)list.count + 1, sizeof(rlo_shape *));
-  if (a->shapes == NULL || a->shape_list == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  for (int32_t i = 0; i < list.count;) {
-    int64_t rank = list.values[i++];
-    if (rank < 0 || rank > list.count - i) {
+/* Counts the inputs: the list has a rank, and as many dimensions, for each. */
+static rlo_status count_inputs(const rlo_i64_list *list, int32_t *out_count) {
+  *out_count = 0;
+  for (int32_t i = 0; i < list->count; ++*out_count) {
+    int64_t rank = list->values[i++];
+    if (rank < 0 || rank > list->count - i) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "'%s' announces %lld dimensions and %d numbers follow",
+                      "'%s' gives a rank of %lld and %d numbers follow",
                       ADJOINT_DIMS,
                       (long long)rank,
-                      list.count - i);
+                      list->count - i);
     }
-    rlo_shape *shape = &a->shapes[a->call.num_inputs];
-    RLO_TRY(rlo__ops_shape_like(dy, &list.values[i], (int32_t)rank, shape));
-    a->shape_list[a->call.num_inputs++] = shape;
     i += (int32_t)rank;
   }
+  return RLO_OK;
+}
+
+static rlo_status find_op(const char *name,
+                          int32_t num_inputs,
+                          int64_t input,
+                          const rlo__copy_op **out_op) {
+  const rlo__copy_op *op = rlo__copy_op_find(name);
+  if (op == NULL || op->append == NULL ||
+      rlo__copy_op_has(op, RLO__COPY_TAKES_INDICES)) {
+    return RLO_FAIL(RLO_NOT_FOUND,
+                    "'%s' is no built-in movement of one array to another",
+                    name);
+  }
+  if (num_inputs < op->min_inputs ||
+      (op->max_inputs >= 0 && num_inputs > op->max_inputs)) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT, "'%s' does not have %d inputs", name, num_inputs);
+  }
+  if (input < 0 || input >= num_inputs) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "'%s' has %d inputs, and no input %lld",
+                    name,
+                    num_inputs,
+                    (long long)input);
+  }
+  *out_op = op;
   return RLO_OK;
 }
 
@@ -50,21 +66,28 @@ static bool is_own(const char *name) {
          strcmp(name, ADJOINT_DIMS) == 0;
 }
 
-static rlo_status get_attributes(const rlo_attributes *attributes,
-                                 rlo__adjoint *a) {
-  a->items = rlo__alloc_array((size_t)attributes->count, sizeof *a->items);
-  if (a->items == NULL) {
-    return RLO_OUT_OF_MEMORY;
+/* Sets the parts of an adjoint, for which `a` has room. */
+static rlo_status fill_in(const rlo_attributes *attributes,
+                          const rlo_i64_list *dims,
+                          const rlo_shape *dy,
+                          const rlo_shape **inputs,
+                          rlo__adjoint *a) {
+  const int64_t *next = dims->values;
+  for (int32_t n = 0; n < a->call.num_inputs; ++n) {
+    int32_t rank = (int32_t)*next++;
+    RLO_TRY(rlo__ops_shape_like(dy, next, rank, &a->shapes[n]));
+    inputs[n] = &a->shapes[n];
+    next += rank;
   }
-  a->attributes.items = a->items;
-  a->call.inputs = a->shape_list;
-  a->call.attributes = &a->attributes;
   for (int32_t i = 0; i < attributes->count; ++i) {
     if (attributes->items[i].name == NULL ||
         !is_own(attributes->items[i].name)) {
       a->items[a->attributes.count++] = attributes->items[i];
     }
   }
+  a->attributes.items = a->items;
+  a->call.attributes = &a->attributes;
+  a->call.inputs = inputs;
   return rlo_attributes_check(&a->attributes,
                               a->call.op->name,
                               a->call.op->specs,
@@ -73,45 +96,37 @@ static rlo_status get_attributes(const rlo_attributes *attributes,
 
 rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,
                                const rlo_shape *dy,
-                               rlo__adjoint *out_adjoint) {
-  rlo__adjoint *a = out_adjoint;
-  *a = (rlo__adjoint){.input = 0};
+                               rlo__adjoint **out_adjoint) {
   const char *name = NULL;
+  const rlo__copy_op *op = NULL;
   int64_t input = 0;
+  int32_t count = 0;
+  rlo_i64_list dims;
+  *out_adjoint = NULL;
   RLO_TRY(rlo_attributes_get_string(attributes, ADJOINT_OF, &name));
   RLO_TRY(rlo_attributes_get_i64(attributes, ADJOINT_INPUT, &input));
-  a->call.op = rlo__copy_op_find(name);
-  if (a->call.op == NULL || a->call.op->append == NULL ||
-      rlo__copy_op_has(a->call.op, RLO__COPY_TAKES_INDICES)) {
-    return RLO_FAIL(RLO_NOT_FOUND,
-                    "'%s' is no built-in movement of one array to another",
-                    name);
-  }
+  RLO_TRY(rlo_attributes_get_i64s(attributes, ADJOINT_DIMS, &dims));
+  RLO_TRY(count_inputs(&dims, &count));
+  RLO_TRY(find_op(name, count, input, &op));
   RLO_TRY(rlo_shape_validate(dy));
-  RLO_TRY(get_shapes(attributes, dy, a));
-  if (a->call.num_inputs < a->call.op->min_inputs ||
-      (a->call.op->max_inputs >= 0 &&
-       a->call.num_inputs > a->call.op->max_inputs)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "'%s' does not have %d inputs",
-                    name,
-                    a->call.num_inputs);
+  rlo__adjoint *a = rlo__alloc(
+      sizeof *a + (size_t)count * (sizeof a->shapes[0] + sizeof(rlo_shape *)) +
+      (size_t)attributes->count * sizeof *a->items);
+  if (a == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  if (input < 0 || input >= a->call.num_inputs) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "'%s' has %d inputs, and no input %lld",
-                    name,
-                    a->call.num_inputs,
-                    (long long)input);
-  }
+  a->items = (rlo_attribute *)(void *)(a->shapes + count);
+  const rlo_shape **inputs =
+      (const rlo_shape **)(void *)(a->items + attributes->count);
+  a->call = (rlo__copy_call){.op = op, .num_inputs = count};
   a->input = (int32_t)input;
-  return get_attributes(attributes, a);
-}
-
-void rlo__adjoint_deinit(rlo__adjoint *adjoint) {
-  rlo__free(adjoint->items);
-  rlo__free(adjoint->shapes);
-  rlo__free(adjoint->shape_list);
+  rlo_status status = fill_in(attributes, &dims, dy, inputs, a);
+  if (status != RLO_OK) {
+    rlo__free(a);
+    return status;
+  }
+  *out_adjoint = a;
+  return RLO_OK;
 }
 
 /* A value to pad with is a constant and has no part in the gradient. */
@@ -121,44 +136,41 @@ static bool is_linear(const char *name) {
 
 rlo_status rlo__adjoint_encode(const rlo__copy_call *call,
                                int32_t input,
-                               rlo__adjoint_code *out_code) {
-  rlo__adjoint_code *c = out_code;
+                               rlo_attributes **out_attributes) {
   const rlo_attributes *attributes = call->attributes;
-  int32_t num_attributes = attributes != NULL ? attributes->count : 0;
+  size_t num_items = attributes != NULL ? (size_t)attributes->count + 3 : 3;
   size_t num_dims = 0;
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     num_dims += (size_t)call->inputs[n]->rank + 1;
   }
-  *c = (rlo__adjoint_code){
-      .items = rlo__alloc_array((size_t)num_attributes + 3, sizeof *c->items),
-      .dims = rlo__alloc_array(num_dims, sizeof *c->dims)};
-  if (c->items == NULL || c->dims == NULL) {
+  rlo_attributes *code =
+      rlo__alloc(sizeof *code + num_items * sizeof(rlo_attribute) +
+                 num_dims * sizeof(int64_t));
+  if (code == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  int32_t d = 0;
+  rlo_attribute *items = (rlo_attribute *)(void *)(code + 1);
+  int64_t *dims = (int64_t *)(void *)(items + num_items);
+  int64_t *next = dims;
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     const rlo_shape *shape = call->inputs[n];
-    c->dims[d++] = shape->rank;
+    *next++ = shape->rank;
     for (int32_t k = 0; k < shape->rank; ++k) {
-      c->dims[d++] = shape->dims[k];
+      *next++ = shape->dims[k];
     }
   }
-  int32_t count = 0;
-  for (int32_t i = 0; i < num_attributes; ++i) {
+  code->items = items;
+  for (int32_t i = 0; i < (int32_t)num_items - 3; ++i) {
     if (is_linear(attributes->items[i].name)) {
-      c->items[count++] = attributes->items[i];
+      items[code->count++] = attributes->items[i];
     }
   }
-  c->items[count++] = rlo_attribute_string(ADJOINT_OF, call->op->name);
-  c->items[count++] = rlo_attribute_i64(ADJOINT_INPUT, input);
-  c->items[count++] = rlo_attribute_i64s(ADJOINT_DIMS, c->dims, d);
-  c->attributes = (rlo_attributes){c->items, count};
+  items[code->count++] = rlo_attribute_string(ADJOINT_OF, call->op->name);
+  items[code->count++] = rlo_attribute_i64(ADJOINT_INPUT, input);
+  items[code->count++] =
+      rlo_attribute_i64s(ADJOINT_DIMS, dims, (int32_t)num_dims);
+  *out_attributes = code;
   return RLO_OK;
-}
-
-void rlo__adjoint_code_deinit(rlo__adjoint_code *code) {
-  rlo__free(code->items);
-  rlo__free(code->dims);
 }
 
 /* -------------------------------------------------------------------- shape */
@@ -195,13 +207,10 @@ static rlo_status infer_adjoint(const rlo__copy_call *call,
                                 int32_t output,
                                 rlo_shape *out_shape) {
   (void)output;
-  rlo__adjoint a;
-  rlo_status status =
-      rlo__adjoint_decode(call->attributes, call->inputs[0], &a);
-  if (status == RLO_OK) {
-    status = check_dys(&a, call->inputs, call->num_inputs, out_shape);
-  }
-  rlo__adjoint_deinit(&a);
+  rlo__adjoint *a = NULL;
+  RLO_TRY(rlo__adjoint_decode(call->attributes, call->inputs[0], &a));
+  rlo_status status = check_dys(a, call->inputs, call->num_inputs, out_shape);
+  rlo__free(a);
   return status;
 }
 
@@ -384,7 +393,7 @@ static rlo_status lower_adjoint(const rlo__copy_call *call,
   (void)output;
   /* A dy for each result of the operation. */
   int32_t num_outputs = call->num_inputs;
-  rlo__adjoint a;
+  rlo__adjoint *a = NULL;
   rlo_status status = RLO_OK;
   rlo_problem_list **forward =
       rlo__alloc_array((size_t)num_outputs, sizeof(rlo_problem_list *));
@@ -393,13 +402,13 @@ static rlo_status lower_adjoint(const rlo__copy_call *call,
   }
   RLO_TRY_GOTO(rlo__adjoint_decode(call->attributes, call->inputs[0], &a));
   RLO_TRY_GOTO(
-      make_moves(&a, call->inputs, forward, num_outputs, dst, out_problems));
+      make_moves(a, call->inputs, forward, num_outputs, dst, out_problems));
 fail:
   for (int32_t k = 0; k < num_outputs; ++k) {
     rlo_problem_list_release(forward[k]);
   }
   rlo__free(forward);
-  rlo__adjoint_deinit(&a);
+  rlo__free(a);
   return status;
 }
 

@@ -391,11 +391,7 @@ rlo_status rlo_tape_gradients(rlo_tape *tape,
     RLO_TRY_GOTO(run_backward(&b, y, dy));
   }
   RLO_TRY_GOTO(hand_out(&b, xs, count, dxs));
-  RLO_TRY_GOTO(rlo__scope_hand_out(tape->engine, dxs, count));
-  for (int32_t i = 0; i < count; ++i) {
-    out_dxs[i] = dxs[i];
-    dxs[i] = NULL;
-  }
+  status = rlo__scope_hand_out(tape->engine, dxs, count, out_dxs);
 fail:
   tape->is_computing = false;
   backward_deinit(&b);
@@ -428,7 +424,8 @@ rlo_status rlo_value_and_gradients(rlo_engine *engine,
   RLO_TRY_GOTO(RLO__CALLBACK(f(engine, xs, count, y, payload),
                              "the function to derive"));
   RLO_TRY_GOTO(rlo_tape_gradients(tape, *y, dy, xs, count, flags, made));
-  RLO_TRY_GOTO(rlo__scope_hand_out(engine, made, count + (out_y != NULL)));
+  RLO_TRY_GOTO(
+      rlo__scope_hand_out(engine, made, count + (out_y != NULL), made));
   memcpy(out_dxs, made, (size_t)count * sizeof(rlo_tensor *));
   memset(made, 0, (size_t)count * sizeof(rlo_tensor *));
   if (out_y != NULL) {

@@ -124,11 +124,7 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
                               .saved = saver.tensors,
                               .num_saved = saver.count};
   RLO_TRY_GOTO(rlo__recorder_notify(&record));
-  RLO_TRY_GOTO(rlo__scope_hand_out(engine, made, num_outputs));
-  for (int32_t k = 0; k < num_outputs; ++k) {
-    outputs[k] = made[k];
-    made[k] = NULL;
-  }
+  status = rlo__scope_hand_out(engine, made, num_outputs, outputs);
 fail:
   rlo__tensor_list_drop(saver.tensors, saver.count);
   rlo__tensor_list_release(made, num_outputs);

@@ -24,7 +24,17 @@ static rlo_status place(rlo_tensor *x,
   return rlo_op_relayout(x, shape, out_tensor);
 }
 
-/* The same, row-major. */
+/* Makes a tensor the gradient of input n, in the input's layout; takes over the
+ * reference. */
+static rlo_status give(const rlo_gradient_call *call,
+                       int32_t n,
+                       rlo_tensor *dx) {
+  rlo_status status = place(dx, call->input_shapes[n], &call->dxs[n]);
+  rlo_tensor_release(dx);
+  return status;
+}
+
+/* The same as place, row-major. */
 static rlo_status make_plain(rlo_tensor *x, rlo_tensor **out_tensor) {
   const rlo_shape *shape = rlo_tensor_shape(x);
   rlo_shape plain;
@@ -46,19 +56,17 @@ static rlo_status run_adjoint(const rlo_gradient_call *call,
                               rlo_tensor **out_dx) {
   const rlo__copy_call forward = {
       op, call->input_shapes, num_arrays, call->attributes};
-  rlo__adjoint_code code;
-  rlo_status status = rlo__adjoint_encode(&forward, input, &code);
-  if (status == RLO_OK) {
-    status = rlo_run_kernel(call->engine,
-                            rlo__op_adjoint.name,
-                            dys,
-                            call->num_outputs,
-                            &code.attributes,
-                            out_dx,
-                            1,
-                            NULL);
-  }
-  rlo__adjoint_code_deinit(&code);
+  rlo_attributes *attributes = NULL;
+  RLO_TRY(rlo__adjoint_encode(&forward, input, &attributes));
+  rlo_status status = rlo_run_kernel(call->engine,
+                                     rlo__op_adjoint.name,
+                                     dys,
+                                     call->num_outputs,
+                                     attributes,
+                                     out_dx,
+                                     1,
+                                     NULL);
+  rlo__free(attributes);
   return status;
 }
 
@@ -82,18 +90,13 @@ static rlo_status gradient_of_input(const rlo_gradient_call *call,
   const rlo_shape *wanted = call->input_shapes[input];
   rlo_tensor *dx = NULL;
   rlo_tensor *narrow = NULL;
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(run_adjoint(call, op, dys, num_arrays, input, &dx));
-  if (rlo_tensor_shape(dx)->dtype != wanted->dtype) {
-    RLO_TRY_GOTO(rlo_op_cast(dx, wanted->dtype, &narrow));
-  } else {
-    narrow = rlo_tensor_retain(dx);
+  RLO_TRY(run_adjoint(call, op, dys, num_arrays, input, &dx));
+  if (rlo_tensor_shape(dx)->dtype == wanted->dtype) {
+    return give(call, input, dx);
   }
-  status = place(narrow, wanted, &call->dxs[input]);
-fail:
+  rlo_status status = rlo_op_cast(dx, wanted->dtype, &narrow);
   rlo_tensor_release(dx);
-  rlo_tensor_release(narrow);
-  return status;
+  return status == RLO_OK ? give(call, input, narrow) : status;
 }
 
 static rlo_status gradient_of_copy(rlo_gradient_call *call, void *payload) {
@@ -138,42 +141,29 @@ static rlo_status make_inputs(const rlo_gradient_call *call,
 
 static rlo_status run_forward(const rlo_gradient_call *call,
                               const rlo__adjoint *a,
-                              rlo_tensor **inputs,
-                              rlo_tensor **outputs) {
+                              rlo_tensor **inputs) {
   RLO_TRY(make_inputs(call, a, inputs));
-  RLO_TRY(rlo_run_kernel(call->engine,
-                         a->call.op->name,
-                         inputs,
-                         a->call.num_inputs,
-                         &a->attributes,
-                         outputs,
-                         call->num_inputs,
-                         NULL));
-  for (int32_t k = 0; k < call->num_inputs; ++k) {
-    call->dxs[k] = rlo_tensor_retain(outputs[k]);
-  }
-  return RLO_OK;
+  /* Its results are the gradients of the dys; unwanted ones are released. */
+  return rlo_run_kernel(call->engine,
+                        a->call.op->name,
+                        inputs,
+                        a->call.num_inputs,
+                        &a->attributes,
+                        call->dxs,
+                        call->num_inputs,
+                        NULL);
 }
 
 static rlo_status gradient_of_adjoint(rlo_gradient_call *call, void *payload) {
   (void)payload;
-  rlo__adjoint a;
-  rlo_tensor **outputs = NULL;
-  rlo_tensor **inputs = NULL;
+  rlo__adjoint *a = NULL;
+  RLO_TRY(rlo__adjoint_decode(call->attributes, call->input_shapes[0], &a));
+  rlo_tensor **inputs =
+      rlo__alloc_array((size_t)a->call.num_inputs, sizeof(rlo_tensor *));
   rlo_status status =
-      rlo__adjoint_decode(call->attributes, call->input_shapes[0], &a);
-  if (status != RLO_OK) {
-    goto fail;
-  }
-  inputs = rlo__alloc_array((size_t)a.call.num_inputs, sizeof(rlo_tensor *));
-  outputs = rlo__alloc_array((size_t)call->num_inputs, sizeof(rlo_tensor *));
-  status = inputs == NULL || outputs == NULL
-               ? RLO_OUT_OF_MEMORY
-               : run_forward(call, &a, inputs, outputs);
-fail:
-  rlo__tensor_list_release(inputs, a.call.num_inputs);
-  rlo__tensor_list_release(outputs, call->num_inputs);
-  rlo__adjoint_deinit(&a);
+      inputs == NULL ? RLO_OUT_OF_MEMORY : run_forward(call, a, inputs);
+  rlo__tensor_list_release(inputs, a->call.num_inputs);
+  rlo__free(a);
   return status;
 }
 
@@ -191,22 +181,17 @@ static rlo_status gradient_of_order(rlo_gradient_call *call, void *payload) {
     return place(call->dys[0], wanted, &call->dxs[0]);
   }
   RLO_TRY(rlo_op_reshape(call->dys[0], wanted->dims, wanted->rank, &reshaped));
-  rlo_status status = place(reshaped, wanted, &call->dxs[0]);
-  rlo_tensor_release(reshaped);
-  return status;
+  return give(call, 0, reshaped);
 }
 
 static rlo_status gradient_of_cast(rlo_gradient_call *call, void *payload) {
   (void)payload;
-  const rlo_shape *wanted = call->input_shapes[0];
   rlo_tensor *cast = NULL;
   if (!call->wants[0]) {
     return RLO_OK;
   }
-  RLO_TRY(rlo_op_cast(call->dys[0], wanted->dtype, &cast));
-  rlo_status status = place(cast, wanted, &call->dxs[0]);
-  rlo_tensor_release(cast);
-  return status;
+  RLO_TRY(rlo_op_cast(call->dys[0], call->input_shapes[0]->dtype, &cast));
+  return give(call, 0, cast);
 }
 
 static rlo_status gradient_of_add_n(rlo_gradient_call *call, void *payload) {
@@ -240,9 +225,7 @@ static rlo_status gradient_of_roll(rlo_gradient_call *call, void *payload) {
     back[i] = size > 0 ? -(shifts.values[i] % size) : 0;
   }
   RLO_TRY(rlo_op_roll(call->dys[0], back, dims, count, &dx));
-  rlo_status status = place(dx, x, &call->dxs[0]);
-  rlo_tensor_release(dx);
-  return status;
+  return give(call, 0, dx);
 }
 
 /* @param factor  the attribute of Rescale, an integer to the last bit. */
@@ -262,9 +245,7 @@ static rlo_status gradient_of_scale(rlo_gradient_call *call, void *payload) {
   }
   RLO_TRY(scale(
       call->dys[0], rlo_attributes_find(call->attributes, "factor"), &scaled));
-  rlo_status status = place(scaled, call->input_shapes[0], &call->dxs[0]);
-  rlo_tensor_release(scaled);
-  return status;
+  return give(call, 0, scaled);
 }
 
 /* ------------------------------------------------------------------ padding */
@@ -309,11 +290,10 @@ static rlo_status gradient_of_whole_pad(rlo_gradient_call *call,
                    : make_plain(call->dys[0], &dy));
   RLO_TRY_GOTO(add_outside(call, op, dy, &sum));
   RLO_TRY_GOTO(rlo_op_cast(sum, wanted->dtype, &narrow));
-  status = place(narrow, wanted, &call->dxs[1]);
+  status = give(call, 1, narrow);
 fail:
   rlo_tensor_release(dy);
   rlo_tensor_release(sum);
-  rlo_tensor_release(narrow);
   return status;
 }
 
@@ -412,9 +392,7 @@ static rlo_status gradient_of_indices(rlo_gradient_call *call) {
   }
   RLO_TRY(rlo__gradient_constant(
       call->engine, call->input_shapes[1], RLO_DTYPE_ZERO, &zeros));
-  rlo_status status = place(zeros, call->input_shapes[1], &call->dxs[1]);
-  rlo_tensor_release(zeros);
-  return status;
+  return give(call, 1, zeros);
 }
 
 /* GatherV2 or UnsortedSegmentSum with dy for rows; the indices are saved. */
@@ -427,9 +405,7 @@ static rlo_status run_indexed(rlo_gradient_call *call,
   rlo_tensor *dx = NULL;
   RLO_TRY(rlo_run_kernel(
       call->engine, kernel_name, inputs, 2, &attributes, &dx, 1, NULL));
-  rlo_status status = place(dx, call->input_shapes[0], &call->dxs[0]);
-  rlo_tensor_release(dx);
-  return status;
+  return give(call, 0, dx);
 }
 
 static rlo_status gradient_of_gather(rlo_gradient_call *call, void *payload) {
@@ -492,9 +468,7 @@ static rlo_status gradient_of_batch(rlo_gradient_call *call, void *payload) {
                          &dx,
                          1,
                          NULL));
-  rlo_status status = place(dx, call->input_shapes[0], &call->dxs[0]);
-  rlo_tensor_release(dx);
-  return status;
+  return give(call, 0, dx);
 }
 
 /* -------------------------------------------------------------------- table */

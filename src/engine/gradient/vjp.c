@@ -180,11 +180,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
   }
   RLO_TRY_GOTO(collect(&p, dys));
   RLO_TRY_GOTO(run(&p));
-  RLO_TRY_GOTO(rlo__scope_hand_out(engine, p.dxs, num_inputs));
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    out_dxs[n] = p.dxs[n];
-    p.dxs[n] = NULL;
-  }
+  status = rlo__scope_hand_out(engine, p.dxs, num_inputs, out_dxs);
 fail:
   rlo__tensor_list_release(p.dxs, num_inputs);
   rlo__tensor_list_release(p.dys, num_dys);

@@ -172,9 +172,9 @@ void rlo__scope_enter(void) {
   rlo__scope_stack_enter();
 }
 
-rlo_status rlo__scope_hand_out(rlo_engine *engine,
-                               rlo_tensor *const *tensors,
-                               int32_t count) {
+static rlo_status give_to_scope(rlo_engine *engine,
+                                rlo_tensor *const *tensors,
+                                int32_t count) {
   rlo_scope *newest = rlo__scope_stack_newest();
   if (newest == NULL) {
     return RLO_OK;
@@ -186,6 +186,19 @@ rlo_status rlo__scope_hand_out(rlo_engine *engine,
   rlo_scope *scope = rlo__scope_find(newest, engine, rlo__scope_stack_level(1));
   return scope != NULL ? rlo__tensor_give_to_scope(scope, tensors, count)
                        : RLO_OK;
+}
+
+rlo_status rlo__scope_hand_out(rlo_engine *engine,
+                               rlo_tensor **tensors,
+                               int32_t count,
+                               rlo_tensor **outputs) {
+  RLO_TRY(give_to_scope(engine, tensors, count));
+  for (int32_t n = 0; n < count; ++n) {
+    rlo_tensor *tensor = tensors[n];
+    tensors[n] = NULL;
+    outputs[n] = tensor;
+  }
+  return RLO_OK;
 }
 
 void rlo__scope_leave(void) {
