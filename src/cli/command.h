@@ -38,6 +38,5 @@ extern const rlo__command rlo__cmd_copy_limit;
 extern const rlo__command rlo__cmd_cache;
 extern const rlo__command rlo__cmd_tune;
 extern const rlo__command rlo__cmd_wisdom;
-extern const rlo__command rlo__cmd_demo;
 
 #endif

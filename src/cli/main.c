@@ -9,7 +9,6 @@
 #include "relayout/version.h"
 
 static const rlo__command *const commands[] = {
-    &rlo__cmd_demo,
     &rlo__cmd_convert,
     &rlo__cmd_op,
     &rlo__cmd_describe,

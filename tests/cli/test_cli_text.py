@@ -8,7 +8,7 @@ import subprocess
 
 from cli_case import COMMAND, CliCase, main, npy_bytes
 
-VERBS = ["demo", "convert", "describe", "show", "index", "explain", "devices",
+VERBS = ["convert", "describe", "show", "index", "explain", "devices",
          "copy-limit", "cache", "op", "tune", "wisdom", "shard"]
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
 
@@ -137,7 +137,7 @@ class Usage(CliCase):
         self.fails(2, "0 given, 1 expected", "describe")
         self.fails(2, "2 given, 1 expected", "describe", "f32[]", "f32[]")
         self.fails(2, "1 given, 2 expected", "index", "f32[]")
-        self.fails(2, "1 given, 0 expected", "demo", "now")
+        self.fails(2, "1 given, 0 expected", "devices", "now")
         self.fails(2, "--perm needs a value", "convert", "a", "b", "--perm")
         self.fails(2, "--host", "convert", "a", "b", "--host", "--device", "0")
         self.fails(2, "--host", "convert", "a", "b", "--host", "--family",
@@ -175,7 +175,7 @@ class Usage(CliCase):
         for size in "8796093022208TiB", "-8388609TiB", "-1GB", "0":
             self.fails(2, size + " is not within 1", *convert, size)
         self.fails(2, "'1 KiB'", *convert, "1 KiB")
-        self.fails(2, "0 is not within 1 ..", "demo", "--rounds", "0")
+        self.fails(2, "0 is not within 1 ..", "copy-limit", "--rounds", "0")
         index = ["index", "f32[2,3]"]
         self.fails(2, "between commas", *index, "1;2")
         self.fails(2, "is not a number", *index, "1,")
