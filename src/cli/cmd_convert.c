@@ -12,9 +12,9 @@
 #include "convert_verify.h"
 #include "display.h"
 #include "files.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 #include "stream.h"
 #include "stream_plan.h"
 #include "stream_report.h"
@@ -113,39 +113,29 @@ static int lower(rlo__conversion *c) {
 /* ----------------------------------------------------------------- printing */
 
 /* Begins the object of an event, or of a result without one. */
-static void begin_json(const rlo__conversion *c,
-                       const char *event,
-                       const char *status,
-                       rlo__json *json) {
+static void begin_report(const rlo__conversion *c,
+                         const char *event,
+                         const char *status,
+                         rlo__report *r) {
   rlo__shape_text text;
-  rlo__json_begin_object(json, NULL);
-  if (event != NULL) {
-    rlo__json_string(json, "event", event);
-  }
-  if (status != NULL) {
-    rlo__json_string(json, "status", status);
-  }
-  rlo__json_string(json, "shape", rlo__shape_text_make(&c->dst_shape, &text));
-  rlo__json_string(json, "file", c->request.output_path);
-  rlo__json_int(json, "physical_bytes", c->problem.dst_bytes);
-}
-
-static void print_shape(const rlo__conversion *c) {
-  rlo__shape_text text;
-  puts(rlo__shape_text_make(&c->dst_shape, &text));
+  rlo__shape_text_make(&c->dst_shape, &text);
+  rlo__report_begin(r, c->request.common.is_json, 7);
+  RLO__REPORT(r,
+              RLO__STRING(event == NULL ? NULL : "event", NULL, event),
+              RLO__STRING(status == NULL ? NULL : "status", NULL, status),
+              RLO__STRING("shape", "", text.text),
+              RLO__STRING("file", NULL, c->request.output_path),
+              RLO__INT("physical_bytes", NULL, c->problem.dst_bytes));
 }
 
 static void print_estimate(const rlo__conversion *c,
                            const rlo_job_estimate *estimate) {
-  if (c->request.common.is_json) {
-    rlo__json json = {0};
-    begin_json(c, "plan", NULL, &json);
-    rlo__stream_estimate_keys(&json, estimate);
-    rlo__json_end_object(&json);
+  if (c->request.common.is_json || c->request.stream.is_dry_run) {
+    rlo__report r;
+    begin_report(c, "plan", NULL, &r);
+    rlo__stream_estimate_report(&r, estimate);
+    rlo__report_end(&r);
     fflush(stdout);
-  } else if (c->request.stream.is_dry_run) {
-    print_shape(c);
-    rlo__stream_estimate_print(estimate);
   }
 }
 
@@ -157,57 +147,53 @@ static const char *const place_names[] = {
     [RLO__CONVERT_PLACE_DEFAULT_DEVICE] = "default"};
 
 /* `family` and `device`: NULL on the host. */
-static void add_result_keys(const rlo__conversion *c,
-                            const char *family,
-                            const char *device,
-                            rlo__json *json) {
+static void add_place(const rlo__conversion *c,
+                      const char *family,
+                      const char *device,
+                      rlo__report *r) {
   const bool is_on_host = c->request.stream.devices.is_none;
-  rlo__json_string(json, "family", is_on_host ? "host" : family);
-  rlo__json_string(json, "device", is_on_host ? NULL : device);
-  rlo__json_string(json, "chosen_by", place_names[c->place]);
+  RLO__REPORT(r,
+              RLO__STRING("family", NULL, is_on_host ? "host" : family),
+              RLO__STRING("device", NULL, is_on_host ? NULL : device),
+              RLO__STRING("chosen_by", NULL, place_names[c->place]));
 }
 
 static void print_result(const rlo__conversion *c,
                          const rlo__convert_result *result) {
-  if (!c->request.common.is_json) {
-    print_shape(c);
-    return;
-  }
-  rlo__json json = {0};
-  begin_json(c, NULL, NULL, &json);
-  add_result_keys(c, result->family, result->device_name, &json);
+  rlo__report r;
+  begin_report(c, NULL, NULL, &r);
+  add_place(c, result->family, result->device_name, &r);
   if (!c->request.stream.devices.is_none) {
-    rlo__json_double(&json, "seconds", result->seconds);
+    RLO__REPORT(&r, RLO__REAL("seconds", result->seconds));
   }
-  rlo__json_bool(&json, "is_verified", c->request.is_verified);
-  rlo__json_end_object(&json);
+  RLO__REPORT(&r, RLO__BOOL("is_verified", c->request.is_verified));
+  rlo__report_end(&r);
 }
 
 static void print_job(const rlo__conversion *c,
                       const rlo__stream_result *result) {
-  if (!c->request.common.is_json) {
-    print_shape(c);
-    return;
-  }
-  rlo__json json = {0};
-  begin_json(c, "end", rlo_status_name(RLO_OK), &json);
+  rlo__report r;
+  begin_report(c, "end", rlo_status_name(RLO_OK), &r);
   /* Pieces may run by several families. */
-  add_result_keys(c, NULL, result->device_names, &json);
-  rlo__json_double(&json, "seconds", result->info.seconds);
-  rlo__json_bool(&json, "is_verified", c->request.is_verified);
-  rlo__stream_info_keys(&json, &result->info);
-  rlo__json_end_object(&json);
+  add_place(c, NULL, result->device_names, &r);
+  RLO__REPORT(&r,
+              RLO__REAL("seconds", result->info.seconds),
+              RLO__BOOL("is_verified", c->request.is_verified));
+  rlo__stream_info_report(&r, &result->info);
+  rlo__report_end(&r);
 }
 
 /* The last event. The reason is on standard error. */
 static void print_failure(const rlo__conversion *c, rlo_status status) {
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "event", "end");
-  rlo__json_string(
-      &json, "status", status == RLO_OK ? NULL : rlo_status_name(status));
-  rlo__json_string(&json, "file", c->request.output_path);
-  rlo__json_end_object(&json);
+  rlo__report r;
+  rlo__report_begin(&r, true, 0);
+  RLO__REPORT(
+      &r,
+      RLO__STRING("event", NULL, "end"),
+      RLO__STRING(
+          "status", NULL, status == RLO_OK ? NULL : rlo_status_name(status)),
+      RLO__STRING("file", NULL, c->request.output_path));
+  rlo__report_end(&r);
 }
 
 /* ----------------------------------------------------------------- running */

@@ -4,9 +4,9 @@
 
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 #include "session.h"
 #include "subprocess.h"
 
@@ -19,23 +19,23 @@ typedef struct copy_limit_request {
 static void print(const copy_limit_request *request,
                   const char *device_name,
                   double gb_per_s) {
-  if (!request->common.is_json) {
-    rlo__bytes_text text;
-    printf("%.2f GB/s  copying %s on %s (read + written, median of %" PRId64
-           ")\n",
-           gb_per_s,
-           rlo__bytes_text_make(request->bytes, &text),
-           device_name,
-           request->rounds);
-    return;
-  }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "device", device_name);
-  rlo__json_int(&json, "bytes", request->bytes);
-  rlo__json_int(&json, "rounds", request->rounds);
-  rlo__json_double(&json, "gb_per_s", gb_per_s);
-  rlo__json_end_object(&json);
+  rlo__report r;
+  rlo__bytes_text text;
+  rlo__report_begin(&r, request->common.is_json, 0);
+  rlo__report_line(
+      &r,
+      "",
+      "%.2f GB/s  copying %s on %s (read + written, median of %" PRId64 ")",
+      gb_per_s,
+      rlo__bytes_text_make(request->bytes, &text),
+      device_name,
+      request->rounds);
+  RLO__REPORT(&r,
+              RLO__STRING("device", NULL, device_name),
+              RLO__INT("bytes", NULL, request->bytes),
+              RLO__INT("rounds", NULL, request->rounds),
+              RLO__REAL("gb_per_s", gb_per_s));
+  rlo__report_end(&r);
 }
 
 static int measure(void *payload) {

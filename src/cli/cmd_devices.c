@@ -7,9 +7,9 @@
 
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 #include "subprocess.h"
 
 static const char *type_name(cl_device_type type) {
@@ -22,92 +22,90 @@ static const char *type_name(cl_device_type type) {
   return (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? "accelerator" : "custom";
 }
 
-static void print_text(const rlo_device_entry *entry,
+static void add_device(rlo__report *r,
+                       const rlo_device_entry *entry,
                        const rlo_device_info *info) {
   rlo__bytes_text memory;
   rlo__bytes_text allocation;
-  printf("%s%d  %s (%s)\n",
-         entry->is_default ? "* " : "  ",
-         entry->device_number,
-         entry->device_name,
-         type_name(entry->type));
-  printf("     platform    %s\n", entry->platform_name);
-  printf("     version     %s, driver %s\n",
-         entry->device_version,
-         entry->driver_version);
-  printf("     kernels     %s class%s%s%s%s%s\n",
-         rlo__device_class_name(info->device_class),
-         info->has_nontemporal_store ? ", non-temporal stores" : "",
-         info->has_builtin_prefetch ? ", prefetch" : "",
-         info->has_vector_shuffle ? ", shuffles" : "",
-         info->has_f64 ? ", f64" : "",
-         info->has_f32_denormals ? "" : ", no denormals");
-  printf("     limits      %d compute units, work-groups of %" PRId64
-         " items, %" PRId64 " bytes of local memory\n",
-         info->compute_units,
-         info->max_work_group_items,
-         info->local_memory_bytes);
-  printf("     memory      %s, buffers up to %s, aligned to %" PRId64
-         " bytes\n",
-         rlo__bytes_text_make(info->global_memory_bytes, &memory),
-         rlo__bytes_text_make(info->max_allocation_bytes, &allocation),
-         info->base_alignment_bytes);
-  printf("     choice      %s\n", entry->reason);
+  const char *type = type_name(entry->type);
+  const char *class_name = rlo__device_class_name(info->device_class);
+  rlo__report_line(r,
+                   "",
+                   "%s%d  %s (%s)",
+                   entry->is_default ? "* " : "  ",
+                   entry->device_number,
+                   entry->device_name,
+                   type);
+  rlo__report_line(r, "     platform", "%s", entry->platform_name);
+  rlo__report_line(r,
+                   "     version",
+                   "%s, driver %s",
+                   entry->device_version,
+                   entry->driver_version);
+  rlo__report_line(r,
+                   "     kernels",
+                   "%s class%s%s%s%s%s",
+                   class_name,
+                   info->has_nontemporal_store ? ", non-temporal stores" : "",
+                   info->has_builtin_prefetch ? ", prefetch" : "",
+                   info->has_vector_shuffle ? ", shuffles" : "",
+                   info->has_f64 ? ", f64" : "",
+                   info->has_f32_denormals ? "" : ", no denormals");
+  rlo__report_line(r,
+                   "     limits",
+                   "%d compute units, work-groups of %" PRId64
+                   " items, %" PRId64 " bytes of local memory",
+                   info->compute_units,
+                   info->max_work_group_items,
+                   info->local_memory_bytes);
+  rlo__report_line(
+      r,
+      "     memory",
+      "%s, buffers up to %s, aligned to %" PRId64 " bytes",
+      rlo__bytes_text_make(info->global_memory_bytes, &memory),
+      rlo__bytes_text_make(info->max_allocation_bytes, &allocation),
+      info->base_alignment_bytes);
+  RLO__REPORT_OBJECT(
+      r,
+      NULL,
+      RLO__INT("device", NULL, entry->device_number),
+      RLO__STRING("name", NULL, entry->device_name),
+      RLO__STRING("type", NULL, type),
+      RLO__INT("platform", NULL, entry->platform_number),
+      RLO__STRING("platform_name", NULL, entry->platform_name),
+      RLO__STRING("device_version", NULL, entry->device_version),
+      RLO__STRING("driver_version", NULL, entry->driver_version),
+      RLO__BOOL("is_default", entry->is_default),
+      RLO__STRING("reason", "     choice", entry->reason),
+      RLO__STRING("class", NULL, class_name),
+      RLO__INT("compute_units", NULL, info->compute_units),
+      RLO__INT("max_work_group_items", NULL, info->max_work_group_items),
+      RLO__INT("local_memory_bytes", NULL, info->local_memory_bytes),
+      RLO__INT("global_memory_bytes", NULL, info->global_memory_bytes),
+      RLO__INT("max_allocation_bytes", NULL, info->max_allocation_bytes),
+      RLO__INT("base_alignment_bytes", NULL, info->base_alignment_bytes),
+      RLO__INT("cache_line_bytes", NULL, info->cache_line_bytes),
+      RLO__INT("max_parameter_bytes", NULL, info->max_parameter_bytes),
+      RLO__INT("address_bits", NULL, info->address_bits),
+      RLO__BOOL("has_nontemporal_store", info->has_nontemporal_store),
+      RLO__BOOL("has_builtin_prefetch", info->has_builtin_prefetch),
+      RLO__BOOL("has_vector_shuffle", info->has_vector_shuffle),
+      RLO__BOOL("has_f64", info->has_f64),
+      RLO__BOOL("has_f32_denormals", info->has_f32_denormals),
+      RLO__BOOL("has_large_buffer_option", info->has_large_buffer_option),
+      RLO__BOOL("is_cpu_class_only", info->is_cpu_class_only),
+      RLO__INT("near_cache_bytes", NULL, info->near_cache_bytes));
 }
 
-static void write_json(rlo__json *json,
-                       const rlo_device_entry *entry,
-                       const rlo_device_info *info) {
-  rlo__json_begin_object(json, NULL);
-  rlo__json_int(json, "device", entry->device_number);
-  rlo__json_string(json, "name", entry->device_name);
-  rlo__json_string(json, "type", type_name(entry->type));
-  rlo__json_int(json, "platform", entry->platform_number);
-  rlo__json_string(json, "platform_name", entry->platform_name);
-  rlo__json_string(json, "device_version", entry->device_version);
-  rlo__json_string(json, "driver_version", entry->driver_version);
-  rlo__json_bool(json, "is_default", entry->is_default);
-  rlo__json_string(json, "reason", entry->reason);
-  rlo__json_string(json, "class", rlo__device_class_name(info->device_class));
-  rlo__json_int(json, "compute_units", info->compute_units);
-  rlo__json_int(json, "max_work_group_items", info->max_work_group_items);
-  rlo__json_int(json, "local_memory_bytes", info->local_memory_bytes);
-  rlo__json_int(json, "global_memory_bytes", info->global_memory_bytes);
-  rlo__json_int(json, "max_allocation_bytes", info->max_allocation_bytes);
-  rlo__json_int(json, "base_alignment_bytes", info->base_alignment_bytes);
-  rlo__json_int(json, "cache_line_bytes", info->cache_line_bytes);
-  rlo__json_int(json, "max_parameter_bytes", info->max_parameter_bytes);
-  rlo__json_int(json, "address_bits", info->address_bits);
-  rlo__json_bool(json, "has_nontemporal_store", info->has_nontemporal_store);
-  rlo__json_bool(json, "has_builtin_prefetch", info->has_builtin_prefetch);
-  rlo__json_bool(json, "has_vector_shuffle", info->has_vector_shuffle);
-  rlo__json_bool(json, "has_f64", info->has_f64);
-  rlo__json_bool(json, "has_f32_denormals", info->has_f32_denormals);
-  rlo__json_bool(
-      json, "has_large_buffer_option", info->has_large_buffer_option);
-  rlo__json_bool(json, "is_cpu_class_only", info->is_cpu_class_only);
-  rlo__json_int(json, "near_cache_bytes", info->near_cache_bytes);
-  rlo__json_end_object(json);
-}
-
-static void print_all(const rlo_device_entry *entries,
-                      const rlo_device_info *infos,
-                      int32_t count,
-                      bool is_json) {
-  if (!is_json) {
-    for (int32_t i = 0; i < count; ++i) {
-      print_text(&entries[i], &infos[i]);
-    }
-    return;
-  }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_begin_array(&json, "devices");
+static void add_devices(rlo__report *r,
+                        const rlo_device_entry *entries,
+                        const rlo_device_info *infos,
+                        int32_t count) {
+  rlo__report_open(r, "devices", '[');
   for (int32_t i = 0; i < count; ++i) {
-    write_json(&json, &entries[i], &infos[i]);
+    add_device(r, &entries[i], &infos[i]);
   }
-  rlo__json_end_array(&json);
-  rlo__json_end_object(&json);
+  rlo__report_close(r);
 }
 
 /* Reads up to `capacity` devices with their numbers. */
@@ -144,7 +142,10 @@ static int list_devices(void *payload) {
   } else {
     code = read_devices(entries, infos, capacity, &count);
     if (code == RLO__EXIT_OK) {
-      print_all(entries, infos, count, *is_json);
+      rlo__report r;
+      rlo__report_begin(&r, *is_json, 16);
+      add_devices(&r, entries, infos, count);
+      rlo__report_end(&r);
     }
   }
   free(infos);

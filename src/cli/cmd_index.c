@@ -8,9 +8,9 @@
 
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 
 static int print_slot(const rlo_shape *shape, const char *text, bool is_json) {
   rlo__int_list index;
@@ -27,14 +27,10 @@ static int print_slot(const rlo_shape *shape, const char *text, bool is_json) {
   if (rlo_index_to_linear(shape, index.values, &slot) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (!is_json) {
-    printf("%" PRId64 "\n", slot);
-    return RLO__EXIT_OK;
-  }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_int(&json, "slot", slot);
-  rlo__json_end_object(&json);
+  rlo__report r;
+  rlo__report_begin(&r, is_json, 0);
+  RLO__REPORT(&r, RLO__INT("slot", "", slot));
+  rlo__report_end(&r);
   return RLO__EXIT_OK;
 }
 
@@ -52,30 +48,24 @@ static int print_element(const rlo_shape *shape,
   if (rlo_index_from_linear(shape, slot, index, &is_element) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (is_json) {
-    rlo__json json = {0};
-    rlo__json_begin_object(&json, NULL);
-    rlo__json_bool(&json, "is_element", is_element);
-    if (is_element) {
-      rlo__json_ints(&json, "index", index, shape->rank);
-    } else {
-      rlo__json_string(&json, "index", NULL);
-    }
-    rlo__json_end_object(&json);
-    return RLO__EXIT_OK;
-  }
-  if (!is_element) {
-    puts("padding");
-    return RLO__EXIT_OK;
-  }
-  if (shape->rank == 0) {
-    puts("-");
-    return RLO__EXIT_OK;
-  }
+  char text_of_index[RLO_MAX_RANK * 21 + 1] = "-";
+  size_t at = 0;
   for (int32_t k = 0; k < shape->rank; ++k) {
-    printf("%s%" PRId64, k == 0 ? "" : ",", index[k]);
+    at += (size_t)snprintf(text_of_index + at,
+                           sizeof(text_of_index) - at,
+                           "%s%" PRId64,
+                           k == 0 ? "" : ",",
+                           index[k]);
   }
-  putchar('\n');
+  rlo__report r;
+  rlo__report_begin(&r, is_json, 0);
+  rlo__report_line(&r, "", "%s", is_element ? text_of_index : "padding");
+  RLO__REPORT(&r,
+              RLO__BOOL("is_element", is_element),
+              is_element
+                  ? (rlo__row)RLO__INTS("index", NULL, index, shape->rank)
+                  : (rlo__row)RLO__STRING("index", NULL, NULL));
+  rlo__report_end(&r);
   return RLO__EXIT_OK;
 }
 

@@ -9,10 +9,10 @@
 
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
 #include "pair_suite.h"
+#include "report.h"
 #include "session.h"
 #include "subprocess.h"
 
@@ -27,7 +27,7 @@ typedef struct tune_request {
   bool is_again;
   /* While it is open. */
   rlo__session *session;
-  rlo__json json;
+  rlo__report report;
 } tune_request;
 
 static void print_result(tune_request *request,
@@ -38,30 +38,29 @@ static void print_result(tune_request *request,
   rlo__shape_text_make(&pair->src, &src);
   rlo__shape_text_make(&pair->dst, &dst);
   const bool is_measured = info->decision == RLO_PLAN_DECISION_MEASURE;
-  if (!request->common.is_json) {
-    if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
-      printf("%s %s: nothing to measure\n", src.text, dst.text);
-    } else {
-      printf("%s %s: %s, %s, %.3f of the copy limit%s\n",
-             src.text,
-             dst.text,
-             info->family,
-             info->schedule,
-             info->measured_fraction,
-             is_measured ? "" : " (known)");
-    }
-    fflush(stdout);
-    return;
+  rlo__report *r = &request->report;
+  if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
+    rlo__report_line(r, "", "%s %s: nothing to measure", src.text, dst.text);
+  } else {
+    rlo__report_line(r,
+                     "",
+                     "%s %s: %s, %s, %.3f of the copy limit%s",
+                     src.text,
+                     dst.text,
+                     info->family,
+                     info->schedule,
+                     info->measured_fraction,
+                     is_measured ? "" : " (known)");
   }
-  rlo__json *json = &request->json;
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "src", src.text);
-  rlo__json_string(json, "dst", dst.text);
-  rlo__json_string(json, "family", info->family);
-  rlo__json_string(json, "schedule", info->schedule);
-  rlo__json_double(json, "fraction", info->measured_fraction);
-  rlo__json_bool(json, "is_measured", is_measured);
-  rlo__json_end_object(json);
+  RLO__REPORT_OBJECT(r,
+                     NULL,
+                     RLO__STRING("src", NULL, src.text),
+                     RLO__STRING("dst", NULL, dst.text),
+                     RLO__STRING("family", NULL, info->family),
+                     RLO__STRING("schedule", NULL, info->schedule),
+                     RLO__REAL("fraction", info->measured_fraction),
+                     RLO__BOOL("is_measured", is_measured));
+  fflush(stdout);
 }
 
 /* Measures one pair and saves the wisdom. */
@@ -95,17 +94,14 @@ static int tune_all(tune_request *request) {
   if (request->is_again) {
     rlo_context_clear_wisdom(request->session->context);
   }
-  if (request->common.is_json) {
-    rlo__json_begin_object(&request->json, NULL);
-    rlo__json_string(&request->json, "device", request->session->device_name);
-    rlo__json_string(&request->json, "path", request->path.text);
-    rlo__json_begin_array(&request->json, "pairs");
-  }
+  rlo__report *r = &request->report;
+  rlo__report_begin(r, request->common.is_json, 0);
+  RLO__REPORT(r,
+              RLO__STRING("device", NULL, request->session->device_name),
+              RLO__STRING("path", NULL, request->path.text));
+  rlo__report_open(r, "pairs", '[');
   int code = rlo__pair_suite_run(&request->suite, tune_pair, request);
-  if (request->common.is_json) {
-    rlo__json_end_array(&request->json);
-    rlo__json_end_object(&request->json);
-  }
+  rlo__report_end(r);
   return code;
 }
 

@@ -12,9 +12,9 @@
 #include "command.h"
 #include "display.h"
 #include "files.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 #include "session.h"
 #include "subprocess.h"
 
@@ -23,8 +23,7 @@
 
 /* Prints records as they are read. */
 typedef struct printer {
-  bool is_json;
-  rlo__json json;
+  rlo__report report;
   int32_t num_records;
   /* Of the previous record. */
   char device[512];
@@ -43,54 +42,48 @@ static bool is_new_device(printer *p, const rlo_wisdom_record *record) {
   return true;
 }
 
-static void print_text(printer *p, const rlo_wisdom_record *record) {
-  if (is_new_device(p, record)) {
-    printf("%s%s, driver %s%s\n",
-           p->num_records == 0 ? "" : "\n",
-           record->device,
-           record->driver,
-           record->table == rlo_wisdom_table()
-               ? ""
-               : " (of another table of kernels: not used)");
-  }
-  printf("  %5.3f  %-12s %-26s %s, aligned to %" PRId64 "%s\n",
-         record->fraction,
-         record->family,
-         record->schedule,
-         record->note,
-         record->alignment_bytes,
-         record->device_class == RLO_DEVICE_CLASS_CPU ? "" : ", gpu");
-}
-
-static void print_json(printer *p, const rlo_wisdom_record *record) {
+static void print_record(void *payload, const rlo_wisdom_record *record) {
+  printer *p = payload;
+  rlo__report *r = &p->report;
+  const bool is_current = record->table == rlo_wisdom_table();
   char problem[33];
   snprintf(problem,
            sizeof(problem),
            "%016" PRIx64 "%016" PRIx64,
            record->problem[0],
            record->problem[1]);
-  rlo__json *json = &p->json;
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "device", record->device);
-  rlo__json_string(json, "driver", record->driver);
-  rlo__json_bool(json, "is_current", record->table == rlo_wisdom_table());
-  rlo__json_string(json, "problem", problem);
-  rlo__json_int(json, "alignment_bytes", record->alignment_bytes);
-  rlo__json_string(json, "class", rlo__device_class_name(record->device_class));
-  rlo__json_string(json, "family", record->family);
-  rlo__json_string(json, "schedule", record->schedule);
-  rlo__json_double(json, "fraction", record->fraction);
-  rlo__json_string(json, "note", record->note);
-  rlo__json_end_object(json);
-}
-
-static void print_record(void *payload, const rlo_wisdom_record *record) {
-  printer *p = payload;
-  if (p->is_json) {
-    print_json(p, record);
-  } else {
-    print_text(p, record);
+  if (is_new_device(p, record)) {
+    rlo__report_line(
+        r,
+        "",
+        "%s%s, driver %s%s",
+        p->num_records == 0 ? "" : "\n",
+        record->device,
+        record->driver,
+        is_current ? "" : " (of another table of kernels: not used)");
   }
+  rlo__report_line(r,
+                   "",
+                   "  %5.3f  %-12s %-26s %s, aligned to %" PRId64 "%s",
+                   record->fraction,
+                   record->family,
+                   record->schedule,
+                   record->note,
+                   record->alignment_bytes,
+                   record->device_class == RLO_DEVICE_CLASS_CPU ? "" : ", gpu");
+  RLO__REPORT_OBJECT(
+      r,
+      NULL,
+      RLO__STRING("device", NULL, record->device),
+      RLO__STRING("driver", NULL, record->driver),
+      RLO__BOOL("is_current", is_current),
+      RLO__STRING("problem", NULL, problem),
+      RLO__INT("alignment_bytes", NULL, record->alignment_bytes),
+      RLO__STRING("class", NULL, rlo__device_class_name(record->device_class)),
+      RLO__STRING("family", NULL, record->family),
+      RLO__STRING("schedule", NULL, record->schedule),
+      RLO__REAL("fraction", record->fraction),
+      RLO__STRING("note", NULL, record->note));
   ++p->num_records;
 }
 
@@ -107,22 +100,20 @@ static int print_all(const char *path,
   if (p == NULL) {
     return rlo__fail("cannot get %zu bytes of memory", sizeof(*p));
   }
-  p->is_json = is_json;
-  if (is_json) {
-    rlo__json_begin_object(&p->json, NULL);
-    rlo__json_string(&p->json, "path", path);
-    rlo__json_begin_array(&p->json, "records");
-  }
+  rlo__report_begin(&p->report, is_json, 0);
+  RLO__REPORT(&p->report, RLO__STRING("path", NULL, path));
+  rlo__report_open(&p->report, "records", '[');
   int code = RLO__EXIT_OK;
   if (text != NULL && rlo_wisdom_read(text, bytes, print_record, p) != RLO_OK) {
     code = rlo__fail_last();
   }
-  if (is_json) {
-    rlo__json_end_array(&p->json);
-    rlo__json_end_object(&p->json);
-  } else if (p->num_records == 0) {
-    printf("there is no wisdom in %s; relayout tune makes some\n", path);
+  if (p->num_records == 0) {
+    rlo__report_line(&p->report,
+                     "",
+                     "there is no wisdom in %s; relayout tune makes some",
+                     path);
   }
+  rlo__report_end(&p->report);
   free(p);
   return code;
 }

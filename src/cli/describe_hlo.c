@@ -8,8 +8,8 @@
 #include "describe.h"
 #include "display.h"
 #include "hlo_text.h"
-#include "json.h"
 #include "message.h"
+#include "report.h"
 
 /* An array of a module: all of one shape, layout included. */
 typedef struct array_kind {
@@ -56,7 +56,7 @@ typedef struct module {
 typedef struct report {
   int64_t top;
   bool is_json;
-  rlo__json json;
+  rlo__report report;
   bool has_module;
   int64_t num_modules;
   module current;
@@ -324,16 +324,27 @@ static double share_of(double bytes, double physical_bytes) {
   return physical_bytes > bytes ? (physical_bytes - bytes) / physical_bytes : 0;
 }
 
-/* --------------------------------------------------------------------- text */
+/* ----------------------------------------------------------------- printing */
 
-static void print_side(const char *what, const rlo__array_sizes *sizes) {
+static void add_side(rlo__report *r,
+                     const char *key,
+                     const rlo__array_sizes *sizes) {
   rlo__bytes_text physical;
-  printf("%-15s %" PRId64 " array%s, %s in memory, %.1f %% padding\n",
-         what,
-         sizes->arrays,
-         sizes->arrays == 1 ? "" : "s",
-         rlo__bytes_text_make(sizes->physical_bytes, &physical),
-         100 * rlo__array_sizes_padding_share(sizes));
+  rlo__report_line(r,
+                   key,
+                   "%" PRId64 " array%s, %s in memory, %.1f %% padding",
+                   sizes->arrays,
+                   sizes->arrays == 1 ? "" : "s",
+                   rlo__bytes_text_make(sizes->physical_bytes, &physical),
+                   100 * rlo__array_sizes_padding_share(sizes));
+  if (r->is_json) {
+    rlo__report_open(r, key, '{');
+    RLO__REPORT(r,
+                RLO__INT("arrays", NULL, sizes->arrays),
+                RLO__INT("without_size", NULL, sizes->without_size));
+    rlo__array_sizes_report(r, sizes);
+    rlo__report_close(r);
+  }
 }
 
 /* Bytes beyond 64 bits are shown as the most that fit. */
@@ -341,147 +352,137 @@ static int64_t whole_bytes(double bytes) {
   return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-static void print_kind(const module *m, const array_kind *kind) {
-  const use *first = (const use *)m->uses.items + kind->first_use;
+static void print_kind(rlo__report *r,
+                       const array_kind *kind,
+                       const use *first) {
   rlo__bytes_text padding;
   rlo__bytes_text physical;
   char where[64];
   snprintf(where, sizeof(where), "%s (%s)", first->name, first->opcode);
-  printf("%10s  %6.1f %%  %10s  %6" PRId64 "  %6" PRId64 "  %-28s  %s\n",
-         rlo__bytes_text_make(rlo__array_sizes_padding_bytes(&kind->sizes),
-                              &padding),
-         100 * rlo__array_sizes_padding_share(&kind->sizes),
-         rlo__bytes_text_make(kind->sizes.physical_bytes, &physical),
-         kind->count,
-         first->line,
-         where,
-         kind->text);
+  rlo__report_line(r,
+                   "",
+                   "%10s  %6.1f %%  %10s  %6" PRId64 "  %6" PRId64
+                   "  %-28s  %s",
+                   rlo__bytes_text_make(
+                       rlo__array_sizes_padding_bytes(&kind->sizes), &padding),
+                   100 * rlo__array_sizes_padding_share(&kind->sizes),
+                   rlo__bytes_text_make(kind->sizes.physical_bytes, &physical),
+                   kind->count,
+                   first->line,
+                   where,
+                   kind->text);
 }
 
-static int print_text(const report *r, const module *m, const totals *t) {
-  int64_t count = 0;
-  const array_kind **sorted = sort_kinds(m, &count);
-  if (sorted == NULL) {
-    return fail_memory();
-  }
-  rlo__bytes_text physical;
-  printf("%smodule          %s\n", r->num_modules > 0 ? "\n" : "", m->name);
-  if (m->has_entry) {
-    print_side("parameters", &m->parameters);
-    print_side("result", &m->result);
-  }
-  printf("computations    %" PRId64 ", %" PRId64 " of them fused\n",
-         m->computations.count,
-         t->fused_computations);
-  printf("instructions    %" PRId64 "\n", m->instructions);
-  printf("arrays          %" PRId64 ", %s together, %.1f %% padding\n",
-         t->arrays,
-         rlo__bytes_text_make(whole_bytes(t->physical_bytes), &physical),
-         100 * share_of(t->bytes, t->physical_bytes));
-  printf("within fusions  %" PRId64 " arrays, not in memory\n",
-         t->fused_arrays);
-  if (m->without_size > 0) {
-    printf("without size    %" PRId64 "\n", m->without_size);
-  }
-  if (count == 0) {
-    puts("\nno array has padding");
-  } else {
-    puts(
-        "\n   padding     share   in memory  arrays    line  first of them   "
-        "              shape");
-  }
-  for (int64_t n = 0; n < count && n < r->top; ++n) {
-    print_kind(m, sorted[n]);
-  }
-  if (count > r->top) {
-    printf("... %" PRId64 " more shapes with padding\n", count - r->top);
-  }
-  free((void *)sorted);
-  return RLO__EXIT_OK;
-}
-
-/* --------------------------------------------------------------------- json */
-
-static void write_side(rlo__json *json,
-                       const char *key,
-                       const rlo__array_sizes *sizes) {
-  rlo__json_begin_object(json, key);
-  rlo__json_int(json, "arrays", sizes->arrays);
-  rlo__json_int(json, "without_size", sizes->without_size);
-  rlo__array_sizes_keys(json, sizes);
-  rlo__json_end_object(json);
-}
-
-static void write_kind(rlo__json *json,
-                       const module *m,
-                       const array_kind *kind) {
+static void add_kind(rlo__report *r, const module *m, const array_kind *kind) {
   const use *first = (const use *)m->uses.items + kind->first_use;
   char *const *computations = m->computations.items;
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "shape", kind->text);
-  rlo__json_int(json, "arrays", kind->count);
-  rlo__json_int(json, "arrays_in_fusions", kind->fused_count);
-  rlo__json_int(
-      json, "padding_bytes", rlo__array_sizes_padding_bytes(&kind->sizes));
-  rlo__array_sizes_keys(json, &kind->sizes);
-  rlo__json_string(json, "instruction", first->name);
-  rlo__json_string(json, "opcode", first->opcode);
-  rlo__json_string(json, "computation", computations[first->computation]);
-  rlo__json_int(json, "line", first->line);
-  rlo__json_end_object(json);
+  if (!r->is_json) {
+    print_kind(r, kind, first);
+    return;
+  }
+  rlo__report_open(r, NULL, '{');
+  RLO__REPORT(
+      r,
+      RLO__STRING("shape", NULL, kind->text),
+      RLO__INT("arrays", NULL, kind->count),
+      RLO__INT("arrays_in_fusions", NULL, kind->fused_count),
+      RLO__INT(
+          "padding_bytes", NULL, rlo__array_sizes_padding_bytes(&kind->sizes)));
+  rlo__array_sizes_report(r, &kind->sizes);
+  RLO__REPORT(
+      r,
+      RLO__STRING("instruction", NULL, first->name),
+      RLO__STRING("opcode", NULL, first->opcode),
+      RLO__STRING("computation", NULL, computations[first->computation]),
+      RLO__INT("line", NULL, first->line));
+  rlo__report_close(r);
 }
 
-static int write_module(report *r, const module *m, const totals *t) {
+static void add_totals(rlo__report *r, const module *m, const totals *t) {
+  rlo__bytes_text physical;
+  rlo__bytes_text_make(whole_bytes(t->physical_bytes), &physical);
+  const double share = share_of(t->bytes, t->physical_bytes);
+  rlo__report_line(r,
+                   "computations",
+                   "%" PRId64 ", %" PRId64 " of them fused",
+                   m->computations.count,
+                   t->fused_computations);
+  RLO__REPORT(r,
+              RLO__INT("computations", NULL, m->computations.count),
+              RLO__INT("fused_computations", NULL, t->fused_computations),
+              RLO__INT("instructions", "instructions", m->instructions));
+  rlo__report_line(r,
+                   "arrays",
+                   "%" PRId64 ", %s together, %.1f %% padding",
+                   t->arrays,
+                   physical.text,
+                   100 * share);
+  rlo__report_line(r,
+                   "within fusions",
+                   "%" PRId64 " arrays, not in memory",
+                   t->fused_arrays);
+  RLO__REPORT(r,
+              RLO__INT("arrays", NULL, t->arrays),
+              RLO__INT("arrays_in_fusions", NULL, t->fused_arrays),
+              RLO__INT("without_size",
+                       m->without_size > 0 ? "without size" : NULL,
+                       m->without_size),
+              RLO__INT("bytes", NULL, whole_bytes(t->bytes)),
+              RLO__INT("physical_bytes", NULL, whole_bytes(t->physical_bytes)),
+              RLO__REAL("padding_share", share));
+}
+
+static int add_module(report *p, const module *m, const totals *t) {
+  rlo__report *r = &p->report;
   int64_t count = 0;
   const array_kind **sorted = sort_kinds(m, &count);
-  rlo__json *json = &r->json;
   if (sorted == NULL) {
     return fail_memory();
   }
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "name", m->name);
+  rlo__report_open(r, NULL, '{');
+  if (p->num_modules > 0) {
+    rlo__report_line(r, "", "%s", "");
+  }
+  RLO__REPORT(r, RLO__STRING("name", "module", m->name));
   if (m->has_entry) {
-    write_side(json, "parameters", &m->parameters);
-    write_side(json, "result", &m->result);
+    add_side(r, "parameters", &m->parameters);
+    add_side(r, "result", &m->result);
   } else {
-    rlo__json_string(json, "parameters", NULL);
-    rlo__json_string(json, "result", NULL);
+    RLO__REPORT(r,
+                RLO__STRING("parameters", NULL, NULL),
+                RLO__STRING("result", NULL, NULL));
   }
-  rlo__json_int(json, "computations", m->computations.count);
-  rlo__json_int(json, "fused_computations", t->fused_computations);
-  rlo__json_int(json, "instructions", m->instructions);
-  rlo__json_int(json, "arrays", t->arrays);
-  rlo__json_int(json, "arrays_in_fusions", t->fused_arrays);
-  rlo__json_int(json, "without_size", m->without_size);
-  rlo__json_int(json, "bytes", whole_bytes(t->bytes));
-  rlo__json_int(json, "physical_bytes", whole_bytes(t->physical_bytes));
-  rlo__json_double(
-      json, "padding_share", share_of(t->bytes, t->physical_bytes));
-  rlo__json_int(json, "shapes_with_padding", count);
-  rlo__json_begin_array(json, "wasteful");
-  for (int64_t n = 0; n < count && n < r->top; ++n) {
-    write_kind(json, m, sorted[n]);
+  add_totals(r, m, t);
+  rlo__report_line(
+      r,
+      "",
+      "%s",
+      count == 0 ? "\nno array has padding"
+                 : "\n   padding     share   in memory  arrays    line  first "
+                   "of them                 shape");
+  RLO__REPORT(r, RLO__INT("shapes_with_padding", NULL, count));
+  rlo__report_open(r, "wasteful", '[');
+  for (int64_t n = 0; n < count && n < p->top; ++n) {
+    add_kind(r, m, sorted[n]);
   }
-  rlo__json_end_array(json);
-  rlo__json_end_object(json);
+  if (count > p->top) {
+    rlo__report_line(
+        r, "", "... %" PRId64 " more shapes with padding", count - p->top);
+  }
+  rlo__report_close(r);
+  rlo__report_close(r);
   free((void *)sorted);
   return RLO__EXIT_OK;
 }
 
 /* ------------------------------------------------------------------ visitor */
 
-static void begin_json(rlo__json *json) {
-  rlo__json_begin_object(json, NULL);
-  rlo__json_begin_array(json, "modules");
-}
-
-static void end_json(report *r, int64_t bad_lines) {
-  if (r->num_modules == 0) {
-    begin_json(&r->json);
+/* Begins with the first module: nothing is printed of what cannot be read. */
+static void begin_report(report *p) {
+  if (p->num_modules == 0) {
+    rlo__report_begin(&p->report, p->is_json, 15);
+    rlo__report_open(&p->report, "modules", '[');
   }
-  rlo__json_end_array(&r->json);
-  rlo__json_int(&r->json, "bad_lines", bad_lines);
-  rlo__json_end_object(&r->json);
 }
 
 /* Prints the module that has been read, if there is one. */
@@ -491,10 +492,8 @@ static int end_module(report *r) {
   }
   module *m = &r->current;
   totals t = count_uses(m);
-  if (r->is_json && r->num_modules == 0) {
-    begin_json(&r->json);
-  }
-  int code = r->is_json ? write_module(r, m, &t) : print_text(r, m, &t);
+  begin_report(r);
+  int code = add_module(r, m, &t);
   deinit_module(m);
   r->has_module = false;
   ++r->num_modules;
@@ -565,8 +564,11 @@ int rlo__describe_hlo(const char *path, int64_t top, bool is_json) {
   if (code == RLO__EXIT_OK && r.num_modules == 0 && bad_lines == 0) {
     code = rlo__fail("%s holds no HLO module", path);
   }
-  if (is_json && (code == RLO__EXIT_OK || r.num_modules > 0)) {
-    end_json(&r, bad_lines);
+  if (code == RLO__EXIT_OK || r.num_modules > 0) {
+    begin_report(&r);
+    rlo__report_close(&r.report);
+    RLO__REPORT(&r.report, RLO__INT("bad_lines", NULL, bad_lines));
+    rlo__report_end(&r.report);
   }
   return bad_lines > 0 ? RLO__EXIT_FAILURE : code;
 }

@@ -1,27 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "message.h"
-#include "op_catalog.h"
-
-#ifndef RLO__HAS_JANSSON
-
-int rlo__op_attributes_add_file(rlo__op_attributes *attributes,
-                                const rlo_kernel_config *kernel,
-                                const char *path) {
-  (void)attributes;
-  (void)kernel;
-  return rlo__fail(
-      "--attrs %s: this relayout reads no JSON; it was built without jansson",
-      path);
-}
-
-#else
-
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "relayout/text.h"
+
+#include "message.h"
+#include "op_catalog.h"
 
 /* JSON text that becomes attributes. */
 typedef struct reader {
@@ -387,5 +373,3 @@ int rlo__op_attributes_add_file(rlo__op_attributes *attributes,
   }
   return code;
 }
-
-#endif

@@ -51,8 +51,7 @@ int rlo__op_attributes_add(rlo__op_attributes *attributes,
  * Where the kernel has an attribute of the name, its type decides what a text
  * or an empty list is; objects become maps.
  * @return RLO__EXIT_OK; else an exit code, after a message with file, line and
- *         column, or with the name of the attribute. A build without jansson
- *         says so.
+ *         column, or with the name of the attribute.
  */
 int rlo__op_attributes_add_file(rlo__op_attributes *attributes,
                                 const rlo_kernel_config *kernel,

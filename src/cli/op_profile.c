@@ -8,8 +8,8 @@
 
 #include "display.h"
 #include "files.h"
-#include "json.h"
 #include "message.h"
+#include "report.h"
 
 bool rlo__profile_is_wanted(const rlo__profile_options *options) {
   return options->is_printed || options->trace_path != NULL;
@@ -164,52 +164,57 @@ static void print_table(FILE *file,
 
 /* --------------------------------------------------------------------- JSON */
 
-static void write_shapes(rlo__json *json,
-                         const char *key,
-                         const rlo_shape *const *shapes,
-                         int32_t count) {
-  rlo__json_begin_array(json, key);
+static void add_shapes(rlo__report *r,
+                       const char *key,
+                       const rlo_shape *const *shapes,
+                       int32_t count) {
+  rlo__report_open(r, key, '[');
   for (int32_t n = 0; n < count; ++n) {
     rlo__shape_text text;
-    rlo__json_string(json, NULL, rlo__shape_text_make(shapes[n], &text));
+    RLO__REPORT(
+        r, RLO__STRING(NULL, NULL, rlo__shape_text_make(shapes[n], &text)));
   }
-  rlo__json_end_array(json);
+  rlo__report_close(r);
 }
 
 /* The keys that the array and the trace have in common. */
-static void write_keys(rlo__json *json, const rlo_profile_entry *entry) {
-  rlo__json_string(json, "backend", entry->backend_name);
-  write_shapes(json, "inputs", entry->input_shapes, entry->num_inputs);
-  write_shapes(json, "results", entry->output_shapes, entry->num_outputs);
-  rlo__json_int(json, "input_bytes", entry->input_bytes);
-  rlo__json_int(json, "output_bytes", entry->output_bytes);
-  rlo__json_int(json, "num_commands", entry->num_commands);
+static void add_keys(rlo__report *r, const rlo_profile_entry *entry) {
+  RLO__REPORT(r, RLO__STRING("backend", NULL, entry->backend_name));
+  add_shapes(r, "inputs", entry->input_shapes, entry->num_inputs);
+  add_shapes(r, "results", entry->output_shapes, entry->num_outputs);
+  RLO__REPORT(r,
+              RLO__INT("input_bytes", NULL, entry->input_bytes),
+              RLO__INT("output_bytes", NULL, entry->output_bytes),
+              RLO__INT("num_commands", NULL, entry->num_commands));
 }
 
 static void write_array(FILE *file,
                         const rlo_profile_entry *entries,
                         int64_t count) {
-  rlo__json json = {.file = file};
-  rlo__json_begin_array(&json, NULL);
+  rlo__report r = {.is_json = true, .file = file};
+  rlo__report_open(&r, NULL, '[');
   for (int64_t n = 0; n < count; ++n) {
     const rlo_profile_entry *entry = &entries[n];
-    rlo__json_begin_object(&json, NULL);
-    rlo__json_string(&json, "kernel", entry->name);
-    write_keys(&json, entry);
-    rlo__json_int(&json, "thread", entry->thread);
-    rlo__json_int(&json, "depth", entry->depth);
-    rlo__json_int(&json, "begin_ns", entry->begin_ns);
-    rlo__json_int(&json, "host_ns", entry->host_ns);
+    rlo__report_open(&r, NULL, '{');
+    RLO__REPORT(&r, RLO__STRING("kernel", NULL, entry->name));
+    add_keys(&r, entry);
+    RLO__REPORT(&r,
+                RLO__INT("thread", NULL, entry->thread),
+                RLO__INT("depth", NULL, entry->depth),
+                RLO__INT("begin_ns", NULL, entry->begin_ns),
+                RLO__INT("host_ns", NULL, entry->host_ns));
     if (entry->has_device_time) {
-      rlo__json_int(&json, "device_begin_ns", entry->device_begin_ns);
-      rlo__json_int(&json, "device_ns", entry->device_ns);
+      RLO__REPORT(&r,
+                  RLO__INT("device_begin_ns", NULL, entry->device_begin_ns),
+                  RLO__INT("device_ns", NULL, entry->device_ns));
     } else {
-      rlo__json_string(&json, "device_begin_ns", NULL);
-      rlo__json_string(&json, "device_ns", NULL);
+      RLO__REPORT(&r,
+                  RLO__STRING("device_begin_ns", NULL, NULL),
+                  RLO__STRING("device_ns", NULL, NULL));
     }
-    rlo__json_end_object(&json);
+    rlo__report_close(&r);
   }
-  rlo__json_end_array(&json);
+  rlo__report_end(&r);
 }
 
 /* -------------------------------------------------------------------- trace */
@@ -218,55 +223,54 @@ static void write_array(FILE *file,
  */
 typedef enum trace_process { TRACE_HOST = 1, TRACE_DEVICE = 2 } trace_process;
 
-static void write_process(rlo__json *json,
+static void write_process(rlo__report *r,
                           trace_process process,
                           const char *name) {
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "name", "process_name");
-  rlo__json_string(json, "ph", "M");
-  rlo__json_int(json, "pid", process);
-  rlo__json_begin_object(json, "args");
-  rlo__json_string(json, "name", name);
-  rlo__json_end_object(json);
-  rlo__json_end_object(json);
+  rlo__report_open(r, NULL, '{');
+  RLO__REPORT(r,
+              RLO__STRING("name", NULL, "process_name"),
+              RLO__STRING("ph", NULL, "M"),
+              RLO__INT("pid", NULL, process));
+  RLO__REPORT_OBJECT(r, "args", RLO__STRING("name", NULL, name));
+  rlo__report_close(r);
 }
 
-static void write_event(rlo__json *json,
+static void write_event(rlo__report *r,
                         const rlo_profile_entry *entry,
                         trace_process process) {
   const bool is_device = process == TRACE_DEVICE;
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "name", entry->name);
-  rlo__json_string(json, "cat", "kernel");
-  rlo__json_string(json, "ph", "X");
-  rlo__json_micros(
-      json, "ts", is_device ? entry->device_begin_ns : entry->begin_ns);
-  rlo__json_micros(json, "dur", is_device ? entry->device_ns : entry->host_ns);
-  rlo__json_int(json, "pid", process);
-  rlo__json_int(json, "tid", is_device ? 0 : entry->thread);
-  rlo__json_begin_object(json, "args");
-  write_keys(json, entry);
-  rlo__json_end_object(json);
-  rlo__json_end_object(json);
+  rlo__report_open(r, NULL, '{');
+  RLO__REPORT(
+      r,
+      RLO__STRING("name", NULL, entry->name),
+      RLO__STRING("cat", NULL, "kernel"),
+      RLO__STRING("ph", NULL, "X"),
+      RLO__MICROS("ts", is_device ? entry->device_begin_ns : entry->begin_ns),
+      RLO__MICROS("dur", is_device ? entry->device_ns : entry->host_ns),
+      RLO__INT("pid", NULL, process),
+      RLO__INT("tid", NULL, is_device ? 0 : entry->thread));
+  rlo__report_open(r, "args", '{');
+  add_keys(r, entry);
+  rlo__report_close(r);
+  rlo__report_close(r);
 }
 
 static void write_trace(FILE *file,
                         const rlo_profile_entry *entries,
                         int64_t count) {
-  rlo__json json = {.file = file};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "displayTimeUnit", "ns");
-  rlo__json_begin_array(&json, "traceEvents");
-  write_process(&json, TRACE_HOST, "host");
-  write_process(&json, TRACE_DEVICE, "device");
+  rlo__report r = {.is_json = true, .file = file};
+  rlo__report_open(&r, NULL, '{');
+  RLO__REPORT(&r, RLO__STRING("displayTimeUnit", NULL, "ns"));
+  rlo__report_open(&r, "traceEvents", '[');
+  write_process(&r, TRACE_HOST, "host");
+  write_process(&r, TRACE_DEVICE, "device");
   for (int64_t n = 0; n < count; ++n) {
-    write_event(&json, &entries[n], TRACE_HOST);
+    write_event(&r, &entries[n], TRACE_HOST);
     if (entries[n].has_device_time) {
-      write_event(&json, &entries[n], TRACE_DEVICE);
+      write_event(&r, &entries[n], TRACE_DEVICE);
     }
   }
-  rlo__json_end_array(&json);
-  rlo__json_end_object(&json);
+  rlo__report_end(&r);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -324,10 +328,16 @@ int rlo__op_profile_rewind(const rlo__op_profile *profile) {
   return RLO__EXIT_OK;
 }
 
-void rlo__op_profile_print(const rlo__op_profile *profile, bool is_on_stderr) {
-  FILE *to = is_on_stderr ? stderr : stdout;
-  for (int c = getc(profile->table); c != EOF; c = getc(profile->table)) {
-    putc(c, to);
+void rlo__op_profile_report(const rlo__op_profile *profile,
+                            rlo__report *report,
+                            bool is_on_stderr) {
+  FILE *from = report->is_json ? profile->json : profile->table;
+  FILE *to = !report->is_json && is_on_stderr ? stderr : report->file;
+  rlo__report_key(report, "profile");
+  for (int c = getc(from); c != EOF; c = getc(from)) {
+    if (!report->is_json || c != '\n') {
+      putc(c, to);
+    }
   }
 }
 

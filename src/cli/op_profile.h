@@ -7,6 +7,7 @@
 
 #include "relayout/profile.h"
 
+#include "report.h"
 #include "stream_options.h"
 
 /** The profile of an operation. Functions that return an int return an exit
@@ -51,8 +52,10 @@ int rlo__op_profile_write(const rlo__op_profile *profile,
 /** Goes back to the beginning of the texts. */
 int rlo__op_profile_rewind(const rlo__op_profile *profile);
 
-/** Prints the table to standard output, or to standard error. */
-void rlo__op_profile_print(const rlo__op_profile *profile, bool is_on_stderr);
+/** Adds the table, in text and if so to standard error, or the array. */
+void rlo__op_profile_report(const rlo__op_profile *profile,
+                            rlo__report *report,
+                            bool is_on_stderr);
 
 /** Replaces a file by the trace; NULL: does nothing. */
 int rlo__op_profile_save(const rlo__op_profile *profile, const char *path);

@@ -5,52 +5,39 @@
 
 #include "display.h"
 #include "files.h"
-#include "json.h"
+#include "report.h"
 #include "stream_report.h"
 
-static void print_shapes(const rlo__op *op) {
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    rlo__shape_text text;
-    puts(rlo__shape_text_make(op->outputs[n].shape, &text));
-  }
-}
-
 /* Begins the object of an event, or of results without one. */
-static void begin_json(const rlo__op *op,
-                       const char *event,
-                       const char *status,
-                       rlo__json *json) {
-  rlo__json_begin_object(json, NULL);
-  if (event != NULL) {
-    rlo__json_string(json, "event", event);
-  }
-  if (status != NULL) {
-    rlo__json_string(json, "status", status);
-  }
-  rlo__json_string(json, "operation", op->kernel.kernel_name);
-  rlo__json_begin_array(json, "results");
+static void begin_report(const rlo__op *op,
+                         const char *event,
+                         const char *status,
+                         rlo__report *r) {
+  rlo__report_begin(r, op->request->common.is_json, 7);
+  RLO__REPORT(r,
+              RLO__STRING(event == NULL ? NULL : "event", NULL, event),
+              RLO__STRING(status == NULL ? NULL : "status", NULL, status),
+              RLO__STRING("operation", NULL, op->kernel.kernel_name));
+  rlo__report_open(r, "results", '[');
   for (int32_t n = 0; n < op->num_outputs; ++n) {
     rlo__shape_text text;
-    rlo__json_begin_object(json, NULL);
-    rlo__json_string(
-        json, "shape", rlo__shape_text_make(op->outputs[n].shape, &text));
-    rlo__json_string(json, "file", op->outputs[n].path);
-    rlo__json_end_object(json);
+    rlo__shape_text_make(op->outputs[n].shape, &text);
+    RLO__REPORT_OBJECT(r,
+                       NULL,
+                       RLO__STRING("shape", "", text.text),
+                       RLO__STRING("file", NULL, op->outputs[n].path));
   }
-  rlo__json_end_array(json);
+  rlo__report_close(r);
 }
 
 void rlo__op_print_estimate(const rlo__op *op,
                             const rlo_job_estimate *estimate) {
-  if (op->request->common.is_json) {
-    rlo__json json = {0};
-    begin_json(op, "plan", NULL, &json);
-    rlo__stream_estimate_keys(&json, estimate);
-    rlo__json_end_object(&json);
+  if (op->request->common.is_json || op->request->stream.is_dry_run) {
+    rlo__report r;
+    begin_report(op, "plan", NULL, &r);
+    rlo__stream_estimate_report(&r, estimate);
+    rlo__report_end(&r);
     fflush(stdout);
-  } else if (op->request->stream.is_dry_run) {
-    print_shapes(op);
-    rlo__stream_estimate_print(estimate);
   }
 }
 
@@ -64,42 +51,34 @@ static bool is_stdout_taken(const rlo__op *op) {
 }
 
 void rlo__op_print_results(const rlo__op *op) {
-  const bool is_profiled = op->request->profile.is_printed;
-  if (!op->request->common.is_json) {
-    print_shapes(op);
-    if (is_profiled) {
-      rlo__op_profile_print(&op->profile, is_stdout_taken(op));
-    }
-    return;
+  rlo__report r;
+  begin_report(op, NULL, NULL, &r);
+  if (op->request->profile.is_printed) {
+    rlo__op_profile_report(&op->profile, &r, is_stdout_taken(op));
   }
-  rlo__json json = {0};
-  begin_json(op, NULL, NULL, &json);
-  if (is_profiled) {
-    rlo__json_copy(&json, "profile", op->profile.json);
-  }
-  rlo__json_end_object(&json);
+  rlo__report_end(&r);
 }
 
 void rlo__op_print_job(const rlo__op *op, const rlo__stream_result *result) {
-  if (!op->request->common.is_json) {
-    print_shapes(op);
-    return;
-  }
   const bool is_on_host = op->request->stream.devices.is_none;
-  rlo__json json = {0};
-  begin_json(op, "end", rlo_status_name(RLO_OK), &json);
-  rlo__json_string(&json, "device", is_on_host ? NULL : result->device_names);
-  rlo__json_double(&json, "seconds", result->info.seconds);
-  rlo__stream_info_keys(&json, &result->info);
-  rlo__json_end_object(&json);
+  rlo__report r;
+  begin_report(op, "end", rlo_status_name(RLO_OK), &r);
+  RLO__REPORT(
+      &r,
+      RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
+      RLO__REAL("seconds", result->info.seconds));
+  rlo__stream_info_report(&r, &result->info);
+  rlo__report_end(&r);
 }
 
 void rlo__op_print_failure(const rlo__op *op, rlo_status status) {
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "event", "end");
-  rlo__json_string(
-      &json, "status", status == RLO_OK ? NULL : rlo_status_name(status));
-  rlo__json_string(&json, "operation", op->kernel.kernel_name);
-  rlo__json_end_object(&json);
+  rlo__report r;
+  rlo__report_begin(&r, true, 0);
+  RLO__REPORT(
+      &r,
+      RLO__STRING("event", NULL, "end"),
+      RLO__STRING(
+          "status", NULL, status == RLO_OK ? NULL : rlo_status_name(status)),
+      RLO__STRING("operation", NULL, op->kernel.kernel_name));
+  rlo__report_end(&r);
 }

@@ -4,19 +4,16 @@
 
 #include "relayout/service.h"
 
-#include "json.h"
+#include "report.h"
 
 /** What a verb prints of its jobs on standard output. */
 
-/** Writes the keys of an estimate into an object: the event "plan". */
-void rlo__stream_estimate_keys(rlo__json *json,
-                               const rlo_job_estimate *estimate);
+/** Adds an estimate: to the event "plan", or in text. */
+void rlo__stream_estimate_report(rlo__report *r,
+                                 const rlo_job_estimate *estimate);
 
-/** Prints an estimate as text. */
-void rlo__stream_estimate_print(const rlo_job_estimate *estimate);
-
-/** Writes the keys of what was done into an object: the event "end". */
-void rlo__stream_info_keys(rlo__json *json, const rlo_job_info *info);
+/** Adds what was done, to the event "end". */
+void rlo__stream_info_report(rlo__report *r, const rlo_job_info *info);
 
 /** Prints the event "progress". */
 void rlo__stream_progress_print(const rlo_job_info *info);

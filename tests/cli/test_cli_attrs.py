@@ -12,8 +12,6 @@ import unittest
 import cli_case
 from cli_case import CliCase, main, npy_bytes, npy_parts
 
-HAS_JSON = os.environ.get("RELAYOUT_HAS_JSON") == "1"
-WITHOUT_JSON = os.environ.get("RELAYOUT_WITHOUT_JSON")
 
 
 class Attrs(CliCase):
@@ -40,7 +38,6 @@ class Attrs(CliCase):
                        *arguments, "out.npy")
 
 
-@unittest.skipUnless(HAS_JSON, "built without jansson")
 class Json(Attrs):
     def test_each_type(self):
         self.attrs('{"paddings": [0, 0, 1, 1], "value": 7.5}')
@@ -194,21 +191,6 @@ class Text(Attrs):
         self.assertTrue(all(o["has_gradient"] is True for o in listed))
         self.assertIn("Transpose: 1 input: x, has a gradient\n",
                       self.ok("op", "--list"))
-
-
-@unittest.skipUnless(WITHOUT_JSON, "no such build")
-class WithoutJson(Attrs):
-    def test_says_so(self):
-        self.attrs("{}")
-        done = subprocess.run(
-            [WITHOUT_JSON, "op", "transpose", "--host", "--attrs",
-             "attrs.json", "x.npy", "out.npy"],
-            cwd=self.folder, capture_output=True, check=False)
-        self.assertEqual(
-            (done.returncode, done.stderr.decode()),
-            (1, "relayout: --attrs attrs.json: this relayout reads no JSON; "
-             "it was built without jansson\n"))
-        self.assertFalse(os.path.exists(self.path("out.npy")))
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@
 
 #include "convert.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "parts.h"
+#include "report.h"
 #include "session.h"
 #include "subprocess.h"
 
@@ -238,19 +238,16 @@ static int commit(run *r) {
 static void print_result(const run *r) {
   const rlo__conversion *c = &r->conversion;
   rlo__shape_text text;
-  const char *shape = rlo__shape_text_make(&c->dst_shape, &text);
-  if (!c->request.common.is_json) {
-    puts(shape);
-    return;
-  }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "shape", shape);
-  rlo__json_string(&json, "file", c->request.output_path);
-  rlo__json_int(&json, "physical_bytes", r->output_bytes);
-  rlo__json_int(&json, "ranks", r->ranks->num_ranks);
-  rlo__json_double(&json, "seconds", r->seconds);
-  rlo__json_end_object(&json);
+  rlo__report report;
+  rlo__report_begin(&report, c->request.common.is_json, 0);
+  RLO__REPORT(
+      &report,
+      RLO__STRING("shape", "", rlo__shape_text_make(&c->dst_shape, &text)),
+      RLO__STRING("file", NULL, c->request.output_path),
+      RLO__INT("physical_bytes", NULL, r->output_bytes),
+      RLO__INT("ranks", NULL, r->ranks->num_ranks),
+      RLO__REAL("seconds", r->seconds));
+  rlo__report_end(&report);
 }
 
 static void release(run *r) {
