@@ -5,16 +5,8 @@
 
 #include "relayout/text.h"
 
+#include "base/checked.h"
 #include "message.h"
-
-/* False if the sum leaves 64 bits; both are 0 or more. */
-static bool add(int64_t *sum, int64_t value) {
-  if (value > INT64_MAX - *sum) {
-    return false;
-  }
-  *sum += value;
-  return true;
-}
 
 rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
                                 const rlo_subshape *subshape) {
@@ -32,9 +24,11 @@ rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
     return status;
   }
   ++sizes->arrays;
-  bool fits = add(&sizes->elements, extent.elements) &&
-              add(&sizes->bytes, extent.bytes) &&
-              add(&sizes->physical_bytes, extent.physical_bytes);
+  bool fits =
+      rlo__add(sizes->elements, extent.elements, &sizes->elements) &&
+      rlo__add(sizes->bytes, extent.bytes, &sizes->bytes) &&
+      rlo__add(
+          sizes->physical_bytes, extent.physical_bytes, &sizes->physical_bytes);
   return fits ? RLO_OK
               : rlo_error_set(RLO_OVERFLOW,
                               "the sizes of the arrays together do not fit 64 "

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "message.h"
 #include "progress.h"
 #include "session.h"
@@ -181,17 +182,13 @@ static int submit(run *r) {
   return RLO__EXIT_OK;
 }
 
-static int64_t max(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* The smaller one, of those that are not 0. */
 static int64_t smaller(int64_t a, int64_t b) {
   return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
 static void add_info(const rlo_job_info *one, rlo_job_info *all) {
-  all->num_passes = (int32_t)max(all->num_passes, one->num_passes);
+  all->num_passes = (int32_t)rlo__max(all->num_passes, one->num_passes);
   all->pieces_done += one->pieces_done;
   all->num_pieces += one->num_pieces;
   all->bytes_done += one->bytes_done;
@@ -199,8 +196,9 @@ static void add_info(const rlo_job_info *one, rlo_job_info *all) {
   all->bytes_read += one->bytes_read;
   all->bytes_written += one->bytes_written;
   all->bytes_resumed += one->bytes_resumed;
-  all->host_bytes_peak = max(all->host_bytes_peak, one->host_bytes_peak);
-  all->device_bytes_peak = max(all->device_bytes_peak, one->device_bytes_peak);
+  all->host_bytes_peak = rlo__max(all->host_bytes_peak, one->host_bytes_peak);
+  all->device_bytes_peak =
+      rlo__max(all->device_bytes_peak, one->device_bytes_peak);
   all->smallest_read = smaller(all->smallest_read, one->smallest_read);
   all->smallest_write = smaller(all->smallest_write, one->smallest_write);
   all->seconds += one->seconds;

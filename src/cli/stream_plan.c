@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream_plan.h"
 
+#include "base/checked.h"
 #include "message.h"
 #include "stream_resume.h"
 #include "subprocess.h"
@@ -66,14 +67,6 @@ rlo_status rlo__stream_estimate_job(const rlo__stream *s,
       s->jobs[job].problem, &src, &dst, &of_service, &of_job, out_estimate);
 }
 
-static int64_t min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t max(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* An estimate of jobs together. */
 typedef struct sum {
   rlo_job_estimate all;
@@ -87,23 +80,23 @@ typedef struct sum {
 static void add_estimate(const rlo_job_estimate *one, sum *s) {
   rlo_job_estimate *all = &s->all;
   bool is_first = all->num_pieces == 0;
-  all->num_passes = (int32_t)max(all->num_passes, one->num_passes);
-  all->host_bytes = max(all->host_bytes, one->host_bytes);
-  all->device_bytes = max(all->device_bytes, one->device_bytes);
+  all->num_passes = (int32_t)rlo__max(all->num_passes, one->num_passes);
+  all->host_bytes = rlo__max(all->host_bytes, one->host_bytes);
+  all->device_bytes = rlo__max(all->device_bytes, one->device_bytes);
   if (one->num_pieces == 0) {
     return;
   }
   all->num_pieces += one->num_pieces;
   all->bytes_read += one->bytes_read;
   all->bytes_written += one->bytes_written;
-  all->read_run_bytes = is_first
-                            ? one->read_run_bytes
-                            : min(all->read_run_bytes, one->read_run_bytes);
-  all->write_run_bytes = is_first
-                             ? one->write_run_bytes
-                             : min(all->write_run_bytes, one->write_run_bytes);
+  all->read_run_bytes =
+      is_first ? one->read_run_bytes
+               : rlo__min(all->read_run_bytes, one->read_run_bytes);
+  all->write_run_bytes =
+      is_first ? one->write_run_bytes
+               : rlo__min(all->write_run_bytes, one->write_run_bytes);
   s->num_writes +=
-      (double)one->bytes_written / (double)max(1, one->write_run_bytes);
+      (double)one->bytes_written / (double)rlo__max(1, one->write_run_bytes);
   double bytes = (double)(one->bytes_read + one->bytes_written);
   s->copy_bytes += bytes;
   s->time += bytes / one->expected_fraction;
