@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "relayout/opencl.h"
 
@@ -10,7 +11,15 @@
 #include "message.h"
 #include "options.h"
 #include "report.h"
+#include "session.h"
 #include "subprocess.h"
+
+typedef struct devices_request {
+  rlo__common_options common;
+  bool is_limit, has_limit_options;
+  int64_t bytes;
+  int64_t rounds;
+} devices_request;
 
 static const char *type_name(cl_device_type type) {
   if ((type & CL_DEVICE_TYPE_GPU) != 0) {
@@ -128,7 +137,7 @@ static int read_devices(rlo_device_entry *entries,
 }
 
 static int list_devices(void *payload) {
-  const bool *is_json = payload;
+  const devices_request *request = payload;
   int32_t count = 0;
   if (rlo_device_list(NULL, 0, 0, &count) != RLO_OK) {
     return rlo__fail_last();
@@ -143,7 +152,7 @@ static int list_devices(void *payload) {
     code = read_devices(entries, infos, capacity, &count);
     if (code == RLO__EXIT_OK) {
       rlo__report r;
-      rlo__report_begin(&r, *is_json, 16);
+      rlo__report_begin(&r, request->common.is_json, 16);
       add_devices(&r, entries, infos, count);
       rlo__report_end(&r);
     }
@@ -153,15 +162,86 @@ static int list_devices(void *payload) {
   return code;
 }
 
+/* -------------------------------------------------------------- copy limit */
+
+static void print_limit(const devices_request *request,
+                        const char *device_name,
+                        double gb_per_s) {
+  rlo__report r;
+  rlo__bytes_text text;
+  rlo__report_begin(&r, request->common.is_json, 0);
+  rlo__report_line(
+      &r,
+      "",
+      "%.2f GB/s  copying %s on %s (read + written, median of %" PRId64 ")",
+      gb_per_s,
+      rlo__bytes_text_make(request->bytes, &text),
+      device_name,
+      request->rounds);
+  RLO__REPORT(&r,
+              RLO__STRING("device", NULL, device_name),
+              RLO__INT("bytes", NULL, request->bytes),
+              RLO__INT("rounds", NULL, request->rounds),
+              RLO__REAL("gb_per_s", gb_per_s));
+  rlo__report_end(&r);
+}
+
+static int measure_limit(void *payload) {
+  const devices_request *request = payload;
+  rlo__session session;
+  int code = rlo__session_init(&request->common.device, &session);
+  if (code == RLO__EXIT_OK) {
+    double gb_per_s = 0;
+    if (rlo_copy_limit(session.context,
+                       request->bytes,
+                       (int32_t)request->rounds,
+                       &gb_per_s) == RLO_OK) {
+      print_limit(request, session.device_name, gb_per_s);
+    } else {
+      code = rlo__fail_last();
+    }
+  }
+  rlo__session_deinit(&session);
+  return code;
+}
+
+/* ------------------------------------------------------------ command line */
+
+static int take_option(void *payload, int option, const char *value) {
+  devices_request *request = payload;
+  if (option == RLO__OPTION_COPY_LIMIT) {
+    request->is_limit = true;
+    return RLO__EXIT_OK;
+  }
+  request->has_limit_options = true;
+  return option == RLO__OPTION_BYTES
+             ? rlo__number_parse("devices",
+                                 "--bytes",
+                                 value,
+                                 4096,
+                                 INT64_MAX,
+                                 &request->bytes)
+             : rlo__number_parse(
+                   "devices", "--rounds", value, 1, 1000000, &request->rounds);
+}
+
 static const struct option options[] = {
     {"help", no_argument, NULL, RLO__OPTION_HELP},
     {"json", no_argument, NULL, RLO__OPTION_JSON},
+    {"copy-limit", no_argument, NULL, RLO__OPTION_COPY_LIMIT},
+    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
+    {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
+    {"rounds", required_argument, NULL, RLO__OPTION_ROUNDS},
     {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
     {0}};
 
 static int run(int argc, char **argv) {
-  rlo__common_options common;
-  int code = rlo__options_take(&rlo__cmd_devices, argc, argv, NULL, &common);
+  devices_request request = {
+      .is_limit = strcmp(argv[0], rlo__cmd_devices.old_name) == 0,
+      .bytes = (int64_t)64 << 20,
+      .rounds = 11};
+  int code = rlo__options_take(
+      &rlo__cmd_devices, argc, argv, &request, &request.common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
@@ -170,14 +250,23 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return rlo__subprocess_run(common.is_isolated, list_devices, &common.is_json);
+  if (!request.is_limit &&
+      (request.common.is_device_given || request.has_limit_options)) {
+    return rlo__fail_usage(
+        argv[0], "--device, --bytes and --rounds require --copy-limit");
+  }
+  return rlo__subprocess_run(request.common.is_isolated,
+                             request.is_limit ? measure_limit : list_devices,
+                             &request);
 }
 
 const rlo__command rlo__cmd_devices = {
     .name = "devices",
-    .summary = "list the OpenCL devices and which one is the default",
+    .old_name = "copy-limit",
+    .summary = "list the OpenCL devices, or measure how fast one copies",
     .help =
         "Usage: relayout devices [--json] [--no-isolate]\n"
+        "       relayout devices --copy-limit [OPTION...]\n"
         "\n"
         "Lists the devices of every OpenCL platform with the numbers that\n"
         "--device takes, and the limits that matter here. The default device\n"
@@ -185,8 +274,22 @@ const rlo__command rlo__cmd_devices = {
         "scripts\n"
         "had better name a device: --device pocl\n"
         "\n"
-        "  --json        print one object\n"
+        "With --copy-limit times the plain copy between two buffers of a "
+        "device:\n"
+        "no relayout can be faster. GB/s are decimal and count the bytes read "
+        "and\n"
+        "the bytes written.\n"
+        "\n"
+        "  --device D    a device, by its number or a part of its name; the "
+        "default\n"
+        "                device without it\n"
+        "  --bytes N     size of each buffer (67108864)\n"
+        "  --rounds N    copies timed, of which the median counts (11)\n"
+        "  --json        print one object; of a copy limit with the keys "
+        "device,\n"
+        "                bytes, rounds and gb_per_s\n"
         "  --no-isolate  use the OpenCL driver in this process\n",
     .options = options,
+    .take_option = take_option,
     .run = run,
 };

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "relayout/opencl.h"
+#include "relayout/plan.h"
 #include "relayout/shape.h"
 
+#include "base/alloc.h"
+#include "base/file.h"
 #include "command.h"
 #include "display.h"
 #include "message.h"
@@ -15,6 +21,9 @@
 #include "report.h"
 #include "session.h"
 #include "subprocess.h"
+
+/* Larger than any file that the command writes. */
+#define MAX_FILE_BYTES ((size_t)64 << 20)
 
 typedef struct tune_request {
   rlo__pair_suite suite;
@@ -117,6 +126,150 @@ static int tune(void *payload) {
   return code;
 }
 
+/* --------------------------------------------------------- what is saved */
+
+/* Prints records as they are read. */
+typedef struct printer {
+  rlo__report report;
+  int32_t num_records;
+  /* Of the previous record. */
+  char device[512];
+  char driver[512];
+  uint64_t table;
+} printer;
+
+static bool is_new_device(printer *p, const rlo_wisdom_record *record) {
+  if (p->num_records > 0 && strcmp(p->device, record->device) == 0 &&
+      strcmp(p->driver, record->driver) == 0 && p->table == record->table) {
+    return false;
+  }
+  snprintf(p->device, sizeof(p->device), "%s", record->device);
+  snprintf(p->driver, sizeof(p->driver), "%s", record->driver);
+  p->table = record->table;
+  return true;
+}
+
+static void print_record(void *payload, const rlo_wisdom_record *record) {
+  printer *p = payload;
+  rlo__report *r = &p->report;
+  const bool is_current = record->table == rlo_wisdom_table();
+  char problem[33];
+  snprintf(problem,
+           sizeof(problem),
+           "%016" PRIx64 "%016" PRIx64,
+           record->problem[0],
+           record->problem[1]);
+  if (is_new_device(p, record)) {
+    rlo__report_line(
+        r,
+        "",
+        "%s%s, driver %s%s",
+        p->num_records == 0 ? "" : "\n",
+        record->device,
+        record->driver,
+        is_current ? "" : " (of another table of kernels: not used)");
+  }
+  rlo__report_line(r,
+                   "",
+                   "  %5.3f  %-12s %-26s %s, aligned to %" PRId64 "%s",
+                   record->fraction,
+                   record->family,
+                   record->schedule,
+                   record->note,
+                   record->alignment_bytes,
+                   record->device_class == RLO_DEVICE_CLASS_CPU ? "" : ", gpu");
+  RLO__REPORT_OBJECT(
+      r,
+      NULL,
+      RLO__STRING("device", NULL, record->device),
+      RLO__STRING("driver", NULL, record->driver),
+      RLO__BOOL("is_current", is_current),
+      RLO__STRING("problem", NULL, problem),
+      RLO__INT("alignment_bytes", NULL, record->alignment_bytes),
+      RLO__STRING("class", NULL, rlo__device_class_name(record->device_class)),
+      RLO__STRING("family", NULL, record->family),
+      RLO__STRING("schedule", NULL, record->schedule),
+      RLO__REAL("fraction", record->fraction),
+      RLO__STRING("note", NULL, record->note));
+  ++p->num_records;
+}
+
+/* `text` is NULL if there is no file. */
+static int print_saved(const char *path,
+                       const char *text,
+                       size_t bytes,
+                       bool is_json) {
+  static printer p;
+  /* Checks the whole text before printing any of it. */
+  if (text != NULL && rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK) {
+    return rlo__fail("%s: %s", path, rlo_error_last()->message);
+  }
+  int code = RLO__EXIT_OK;
+  rlo__report_begin(&p.report, is_json, 0);
+  RLO__REPORT(&p.report, RLO__STRING("path", NULL, path));
+  rlo__report_open(&p.report, "records", '[');
+  if (text != NULL &&
+      rlo_wisdom_read(text, bytes, print_record, &p) != RLO_OK) {
+    code = rlo__fail_last();
+  }
+  if (p.num_records == 0) {
+    rlo__report_line(&p.report,
+                     "",
+                     "there is no wisdom in %s; relayout tune makes some",
+                     path);
+  }
+  rlo__report_end(&p.report);
+  return code;
+}
+
+static int show_saved(const char *path, bool is_json) {
+  char *text = NULL;
+  size_t bytes = 0;
+  rlo_status status = rlo__file_read(path, MAX_FILE_BYTES, &text, &bytes);
+  int code = status == RLO_OK || status == RLO_NOT_FOUND
+                 ? print_saved(path, text, bytes, is_json)
+                 : rlo__fail_last();
+  rlo__free(text);
+  return code;
+}
+
+static int clear_saved(const char *path) {
+  int code = rlo__rights_check("the wisdom is not cleared");
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (unlink(path) != 0 && errno != ENOENT) {
+    return rlo__fail("cannot remove %s: %s", path, strerror(errno));
+  }
+  return RLO__EXIT_OK;
+}
+
+/* "show", "clear" or "path". */
+static int run_word(const tune_request *request, const char *word) {
+  static const char *const words[] = {"show", "clear", "path"};
+  int32_t n = 0;
+  int code = rlo__word_parse("tune", NULL, word, words, 3, &n);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (request->common.is_json && n != 0) {
+    return rlo__fail_usage("tune", "--json applies to show only");
+  }
+  if (request->permutation != NULL || request->is_again ||
+      request->seconds != 0 || request->common.is_device_given) {
+    return rlo__fail_usage(
+        "tune", "%s measures nothing: it has no option but --json", word);
+  }
+  const char *path = request->path.text;
+  if (n == 2) {
+    puts(path);
+    return RLO__EXIT_OK;
+  }
+  return n == 0 ? show_saved(path, request->common.is_json) : clear_saved(path);
+}
+
+/* ------------------------------------------------------------ command line */
+
 static int parse_seconds(const char *text, double *out_seconds) {
   char *end = NULL;
   double seconds = strtod(text, &end);
@@ -188,12 +341,15 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  code = read_pairs(&request, argc, argv);
+  const bool has_word = request.suite_path == NULL && argc - optind == 1;
+  code = has_word ? RLO__EXIT_OK : read_pairs(&request, argc, argv);
   if (code == RLO__EXIT_OK) {
     code = rlo__wisdom_path_find(&request.path);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__subprocess_run(request.common.is_isolated, tune, &request);
+    code = has_word ? run_word(&request, argv[optind])
+                    : rlo__subprocess_run(
+                          request.common.is_isolated, tune, &request);
   }
   rlo__pair_suite_deinit(&request.suite);
   return code;
@@ -201,17 +357,32 @@ static int run(int argc, char **argv) {
 
 const rlo__command rlo__cmd_tune = {
     .name = "tune",
+    .old_name = "wisdom",
     .summary = "time the ways to do a relayout and save the best",
     .help =
         "Usage: relayout tune [OPTION...] SRC_SHAPE DST_SHAPE\n"
         "       relayout tune [OPTION...] --suite FILE\n"
+        "       relayout tune show [--json]\n"
+        "       relayout tune clear|path\n"
         "\n"
         "Times the families of kernels that suit a relayout, each in its "
         "several\n"
         "schedules, and saves the fastest for this device: every verb then\n"
         "plans with it. A saved result is not measured again. Tuning changes "
         "the\n"
-        "speed of a plan only. relayout wisdom shows the saved results.\n"
+        "speed of a plan only.\n"
+        "\n"
+        "Results are saved in the file relayout/wisdom in $XDG_DATA_HOME, or "
+        "in\n"
+        "~/.local/share without it. Those of another device, driver or table "
+        "of\n"
+        "kernels are ignored.\n"
+        "\n"
+        "  show          print them: the fraction of the device's copy limit, "
+        "the\n"
+        "                family and its schedule, the problem\n"
+        "  clear         remove the file\n"
+        "  path          print where it is\n"
         "\n"
         "  --perm P      destination dimension k is source dimension P[k]; -1\n"
         "                is the last one\n"
@@ -226,7 +397,8 @@ const rlo__command rlo__cmd_tune = {
         "part\n"
         "                of its name; the default device without it\n"
         "  --json        print one object with the keys device, path and "
-        "pairs\n"
+        "pairs;\n"
+        "                show: path and records\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
         "Example: relayout tune 'f32[4096,4096]' 'f32[4096,4096]{0,1}'\n",

@@ -8,6 +8,9 @@
 /** A subcommand: the verb in `relayout VERB`. */
 typedef struct rlo__command {
   const char *name;
+  /** A verb of former releases that does a part of it: NULL if there is none.
+   *  `run` finds it in argv[0]. */
+  const char *old_name;
   /** One line for `relayout help`. */
   const char *summary;
   /** The text of `relayout NAME --help`; ends in a newline. */
@@ -34,9 +37,7 @@ extern const rlo__command rlo__cmd_shard;
 extern const rlo__command rlo__cmd_explain;
 extern const rlo__command rlo__cmd_convert;
 extern const rlo__command rlo__cmd_op;
-extern const rlo__command rlo__cmd_copy_limit;
 extern const rlo__command rlo__cmd_cache;
 extern const rlo__command rlo__cmd_tune;
-extern const rlo__command rlo__cmd_wisdom;
 
 #endif

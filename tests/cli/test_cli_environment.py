@@ -192,7 +192,7 @@ class Environment(CliCase):
             self.skipTest("no set-user-ID rights here")
         for arguments, words in (
                 (["cache", "clear"], "the cache is not cleared"),
-                (["wisdom", "clear"], "the wisdom is not cleared"),
+                (["tune", "clear"], "the wisdom is not cleared"),
                 (["devices"], "OpenCL is not used"),
                 (["tune", "f32[2]", "f32[2]"], "OpenCL is not used"),
                 (["cache", "warm"], "OpenCL is not used"),
