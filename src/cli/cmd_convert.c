@@ -9,7 +9,6 @@
 #include "array_file.h"
 #include "command.h"
 #include "convert.h"
-#include "convert_verify.h"
 #include "display.h"
 #include "files.h"
 #include "message.h"
@@ -37,8 +36,10 @@ static int open_source(rlo__conversion *c) {
   return rlo__array_source_open(c->request.input_path, &hints, &c->source);
 }
 
-static bool is_large(const rlo__conversion *c) {
-  return c->source.bytes > RLO__LARGE_BYTES ||
+/* Whether the array is moved in several pieces, mostly. */
+static bool is_in_pieces(const rlo__conversion *c) {
+  return rlo__stream_is_asked_for(&c->request.stream) ||
+         c->request.stream.is_resumed || c->source.bytes > RLO__LARGE_BYTES ||
          c->problem.dst_bytes > RLO__LARGE_BYTES;
 }
 
@@ -49,16 +50,14 @@ static bool is_large(const rlo__conversion *c) {
 static rlo__convert_place choose_place(const rlo__conversion *c) {
   const rlo__stream_options *stream = &c->request.stream;
   if (stream->is_device || stream->devices.is_none ||
-      c->request.family != NULL || c->request.schedule != NULL) {
+      c->request.stream.family != NULL || c->request.stream.schedule != NULL) {
     return RLO__CONVERT_PLACE_ASKED_FOR;
   }
   if (c->problem.unit_bits != rlo_problem_dst_unit_bits(&c->problem)) {
     return RLO__CONVERT_PLACE_HOST_PACKS;
   }
-  const bool is_in_pieces =
-      rlo__stream_is_asked_for(stream) || stream->is_resumed || is_large(c);
-  return is_in_pieces ? RLO__CONVERT_PLACE_DEFAULT_DEVICE
-                      : RLO__CONVERT_PLACE_HOST_IS_SOONER;
+  return is_in_pieces(c) ? RLO__CONVERT_PLACE_DEFAULT_DEVICE
+                         : RLO__CONVERT_PLACE_HOST_IS_SOONER;
 }
 
 /* Sets the permutation and dst_shape. */
@@ -146,40 +145,31 @@ static const char *const place_names[] = {
     [RLO__CONVERT_PLACE_HOST_IS_SOONER] = "size",
     [RLO__CONVERT_PLACE_DEFAULT_DEVICE] = "default"};
 
-/* `family` and `device`: NULL on the host. */
-static void add_place(const rlo__conversion *c,
-                      const char *family,
-                      const char *device,
-                      rlo__report *r) {
-  const bool is_on_host = c->request.stream.devices.is_none;
-  RLO__REPORT(r,
-              RLO__STRING("family", NULL, is_on_host ? "host" : family),
-              RLO__STRING("device", NULL, is_on_host ? NULL : device),
-              RLO__STRING("chosen_by", NULL, place_names[c->place]));
-}
-
 static void print_result(const rlo__conversion *c,
-                         const rlo__convert_result *result) {
+                         const rlo__stream_result *result,
+                         bool is_event) {
+  const bool is_on_host = c->request.stream.devices.is_none;
   rlo__report r;
-  begin_report(c, NULL, NULL, &r);
-  add_place(c, result->family, result->device_name, &r);
-  if (!c->request.stream.devices.is_none) {
-    RLO__REPORT(&r, RLO__REAL("seconds", result->seconds));
+  begin_report(c,
+               is_event ? "end" : NULL,
+               is_event ? rlo_status_name(RLO_OK) : NULL,
+               &r);
+  /* Pieces may run by several families. */
+  const char *family = is_on_host                  ? "host"
+                       : result->family[0] != '\0' ? result->family
+                                                   : NULL;
+  RLO__REPORT(
+      &r,
+      RLO__STRING("family", NULL, family),
+      RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
+      RLO__STRING("chosen_by", NULL, place_names[c->place]));
+  if (is_event || !is_on_host) {
+    RLO__REPORT(&r, RLO__REAL("seconds", result->info.seconds));
   }
   RLO__REPORT(&r, RLO__BOOL("is_verified", c->request.is_verified));
-  rlo__report_end(&r);
-}
-
-static void print_job(const rlo__conversion *c,
-                      const rlo__stream_result *result) {
-  rlo__report r;
-  begin_report(c, "end", rlo_status_name(RLO_OK), &r);
-  /* Pieces may run by several families. */
-  add_place(c, NULL, result->device_names, &r);
-  RLO__REPORT(&r,
-              RLO__REAL("seconds", result->info.seconds),
-              RLO__BOOL("is_verified", c->request.is_verified));
-  rlo__stream_info_report(&r, &result->info);
+  if (is_event) {
+    rlo__stream_info_report(&r, &result->info);
+  }
   rlo__report_end(&r);
 }
 
@@ -198,26 +188,11 @@ static void print_failure(const rlo__conversion *c, rlo_status status) {
 
 /* ----------------------------------------------------------------- running */
 
-/* What is small is faster without threads and pieces; a family or a schedule is
- * of one kernel for the whole array. */
-static bool is_job_wanted(const rlo__conversion *c) {
-  return rlo__stream_is_asked_for(&c->request.stream) ||
-         c->request.stream.is_resumed ||
-         (is_large(c) && c->request.family == NULL &&
-          c->request.schedule == NULL);
-}
-
-static int verify(const void *payload,
-                  int32_t output,
-                  int fd,
-                  int64_t offset_bytes) {
-  (void)output;
-  return rlo__convert_verify(payload, fd, offset_bytes);
-}
-
-/* Converts in pieces, unless the array cannot be cut: then *out_is_done is
- * false. */
-static int convert_in_pieces(const rlo__conversion *c, bool *out_is_done) {
+static int convert_source(rlo__conversion *c) {
+  int code = lower(c);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
   const rlo__convert_request *request = &c->request;
   const rlo__stream_output output = {
       request->output_path, &c->dst_shape, c->problem.dst_bytes};
@@ -230,40 +205,23 @@ static int convert_in_pieces(const rlo__conversion *c, bool *out_is_done) {
                               .num_outputs = 1,
                               .jobs = &job,
                               .num_jobs = 1,
-                              .verify = request->is_verified ? verify : NULL,
-                              .payload = c};
+                              .is_verified = request->is_verified,
+                              .has_events = is_in_pieces(c),
+                              .is_whole = !is_in_pieces(c)};
   rlo_job_estimate estimate;
-  int code = rlo__stream_plan(&stream, &estimate, out_is_done);
-  if (code != RLO__EXIT_OK || !*out_is_done) {
-    return code;
+  code = rlo__stream_plan(&stream, &estimate, NULL);
+  if (code == RLO__EXIT_OK && stream.has_events) {
+    print_estimate(c, &estimate);
   }
-  print_estimate(c, &estimate);
-  if (request->stream.is_dry_run) {
-    return RLO__EXIT_OK;
+  if (code != RLO__EXIT_OK || request->stream.is_dry_run) {
+    return code;
   }
   rlo__stream_result result;
   code = rlo__stream_run(&stream, &result);
   if (code == RLO__EXIT_OK) {
-    print_job(c, &result);
-  } else if (request->common.is_json) {
+    print_result(c, &result, stream.has_events);
+  } else if (request->common.is_json && stream.has_events) {
     print_failure(c, result.status);
-  }
-  return code;
-}
-
-static int convert_source(rlo__conversion *c) {
-  bool is_done = false;
-  int code = lower(c);
-  if (code == RLO__EXIT_OK && is_job_wanted(c)) {
-    code = convert_in_pieces(c, &is_done);
-  }
-  if (code != RLO__EXIT_OK || is_done) {
-    return code;
-  }
-  rlo__convert_result result;
-  code = rlo__convert_in_memory(c, &result);
-  if (code == RLO__EXIT_OK) {
-    print_result(c, &result);
   }
   return code;
 }
@@ -313,10 +271,10 @@ static int take_option(void *payload, int option, const char *value) {
       request->permutation = value;
       break;
     case RLO__OPTION_FAMILY:
-      request->family = value;
+      request->stream.family = value;
       break;
     case RLO__OPTION_SCHEDULE:
-      request->schedule = value;
+      request->stream.schedule = value;
       break;
     case RLO__OPTION_OFFSET:
       return rlo__size_parse(
@@ -358,7 +316,8 @@ static int check_options(rlo__convert_request *request) {
   if (request->hints.is_bitcast && request->from == NULL) {
     return rlo__fail_usage("convert", "--bitcast requires --from");
   }
-  bool is_kernel_named = request->family != NULL || request->schedule != NULL;
+  bool is_kernel_named =
+      request->stream.family != NULL || request->stream.schedule != NULL;
   if (request->stream.is_host && is_kernel_named) {
     return rlo__fail_usage("convert",
                            "--host uses no device: it excludes --family and "
@@ -367,13 +326,6 @@ static int check_options(rlo__convert_request *request) {
   if (request->stream.devices.is_none && is_kernel_named) {
     return rlo__fail_usage("convert",
                            "--device none excludes --family and --schedule");
-  }
-  if (is_kernel_named && (rlo__stream_is_asked_for(&request->stream) ||
-                          request->stream.is_resumed)) {
-    return rlo__fail_usage("convert",
-                           "--family and --schedule are of a kernel for the "
-                           "whole array: they exclude --memory, --passes, "
-                           "--dry-run and --resume");
   }
   return rlo__stream_options_check("convert", &request->stream);
 }
@@ -460,9 +412,9 @@ const rlo__command rlo__cmd_convert = {
         "also\n"
         "                called --way, its former name\n"
         "  --host        use the host, and no OpenCL\n"
-        "  --verify      compare the result with the host's before OUT "
-        "appears;\n"
-        "                of more than 1 GiB, 100000 elements of it\n"
+        "  --verify      move it once more, on the host, and compare each "
+        "byte,\n"
+        "                before OUT appears\n"
         "  --json        print an object with the keys shape, file,\n"
         "                physical_bytes, family, device, chosen_by (option, "
         "size,\n"
@@ -471,9 +423,7 @@ const rlo__command rlo__cmd_convert = {
         "\n"
         "Large arrays. An array of more than 64 MiB, before or after, is moved "
         "in\n"
-        "pieces and is never in memory as a whole, unless --family or "
-        "--schedule\n"
-        "is given or OUT is a pipe:\n"
+        "pieces and is never in memory as a whole, unless OUT is a pipe:\n"
         "\n" RLO__STREAM_HELP
         "\n"
         "What is printed is the shape of the result: relayout convert --from\n"

@@ -208,7 +208,8 @@ static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
                               .outputs = op->outputs,
                               .num_outputs = op->num_outputs,
                               .jobs = list->jobs,
-                              .num_jobs = list->num_jobs};
+                              .num_jobs = list->num_jobs,
+                              .has_events = true};
   return run_stream(op, &stream, out_is_done);
 }
 

@@ -9,7 +9,7 @@
 #include "options.h"
 #include "stream.h"
 
-/** The move of an array from one file to another, in memory or in pieces.
+/** The move of an array from one file to another.
  *  Functions that return an int return an exit code of message.h, after a
  *  message unless it is RLO__EXIT_OK. */
 
@@ -21,8 +21,6 @@ typedef struct rlo__convert_request {
   const char *from;
   const char *to;
   const char *permutation;
-  const char *family;
-  const char *schedule;
   rlo__file_hints hints;
   rlo__stream_options stream;
   rlo__common_options common;
@@ -63,18 +61,5 @@ int rlo__convert_request_take(const rlo__command *command,
  *  what is known then: the permutation and the shape of the output. Release
  *  with rlo__array_source_close, if this succeeds. */
 int rlo__conversion_open(rlo__conversion *conversion);
-
-/** What was done. Plain, without pointers: processes share it. */
-typedef struct rlo__convert_result {
-  /** "" on the host. */
-  char family[32];
-  char device_name[256];
-  /** Of the relayout. */
-  double seconds;
-} rlo__convert_result;
-
-/** Reads the source, moves it, and writes the output at once. */
-int rlo__convert_in_memory(const rlo__conversion *conversion,
-                           rlo__convert_result *out_result);
 
 #endif

@@ -299,12 +299,16 @@ int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {
 int rlo__output_files_commit(rlo__output_file *files, int32_t count) {
   int code = RLO__EXIT_OK;
   for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    /* Syncs while signals still end the command: it may take minutes. */
-    int error = rlo__file_replace_finish(&files[n].file);
-    code = error == 0 ? RLO__EXIT_OK : fail_write(files[n].file.path, error);
+    if (files[n].file.temp_path[0] != '\0') {
+      /* Syncs while signals still end the command: it may take minutes. */
+      int error = rlo__file_replace_finish(&files[n].file);
+      code = error == 0 ? RLO__EXIT_OK : fail_write(files[n].file.path, error);
+    }
   }
   for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    code = put_in_place(&files[n]);
+    if (files[n].file.temp_path[0] != '\0') {
+      code = put_in_place(&files[n]);
+    }
   }
   return code;
 }

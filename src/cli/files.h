@@ -112,7 +112,7 @@ int rlo__output_file_begin(const char *path,
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes);
 
 /** Syncs the files, all of them before the first gets its name, and syncs their
- *  folders. */
+ *  folders; passes over those of zeros. */
 int rlo__output_files_commit(rlo__output_file *files, int32_t count);
 
 /** Removes the part and its journal, if it has not become the file. May be

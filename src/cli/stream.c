@@ -13,6 +13,7 @@
 #include "stream_plan.h"
 #include "stream_report.h"
 #include "stream_resume.h"
+#include "stream_verify.h"
 #include "subprocess.h"
 
 /* How long to wait between two looks at a job. */
@@ -33,6 +34,9 @@ typedef struct run {
   /* For each output its part, and where the array begins in it. */
   rlo__output_file *parts;
   int64_t *offsets;
+  /* Of what is no regular file, in shared memory, until it is written; else
+   * NULL. */
+  void **memory;
   /* Of each, what a job of two passes uses behind the array. */
   int64_t *scratch;
   /* In shared memory. */
@@ -113,6 +117,36 @@ static int create_service(run *r) {
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
+/* Plans the whole of what is one kernel, for its family, or for the reason why
+ * there is none. Compiles it too, which stores the program: the job's seconds
+ * are those of the move. */
+static int prepare_whole(run *r) {
+  const rlo__stream *s = r->stream;
+  const bool is_named =
+      s->options->family != NULL || s->options->schedule != NULL;
+  if (r->num_sessions == 0 || !(s->is_whole || is_named)) {
+    return RLO__EXIT_OK;
+  }
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  rlo_plan *plan = NULL;
+  options.family = s->options->family;
+  options.schedule = s->options->schedule;
+  options.is_aligned = true;
+  rlo_status status = rlo_plan_create(
+      r->sessions[0].context, s->jobs[0].problem, &options, &plan);
+  if (status != RLO_OK) {
+    return is_named ? rlo__fail_last() : rlo__fail_on_device();
+  }
+  status = s->is_whole ? rlo_plan_prepare(plan) : RLO_OK;
+  if (status == RLO_OK) {
+    status = rlo_plan_get_info(plan, &info);
+  }
+  snprintf(r->result->family, sizeof(r->result->family), "%s", info.family);
+  rlo_plan_release(plan);
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
 /* -------------------------------------------------------------------- jobs */
 
 static int create_storages(run *r) {
@@ -136,14 +170,21 @@ static int create_storages(run *r) {
     if (rlo__stream_estimate_job(s, n, &estimate) != RLO_OK) {
       return rlo__stream_fail_submit(s);
     }
-    r->scratch[s->jobs[n].output] = estimate.scratch_bytes;
+    const int32_t output = s->jobs[n].output;
+    r->scratch[output] = r->memory[output] == NULL ? estimate.scratch_bytes : 0;
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    if (rlo_storage_from_fd(r->parts[n].file.fd,
-                            r->offsets[n],
-                            s->outputs[n].bytes + r->scratch[n],
-                            &hints,
-                            &r->storages[s->num_sources + n]) != RLO_OK) {
+    const int64_t bytes = s->outputs[n].bytes;
+    rlo_storage **storage = &r->storages[s->num_sources + n];
+    rlo_status status =
+        r->memory[n] != NULL
+            ? rlo_storage_from_memory(r->memory[n], bytes, storage)
+            : rlo_storage_from_fd(r->parts[n].file.fd,
+                                  r->offsets[n],
+                                  bytes + r->scratch[n],
+                                  &hints,
+                                  storage);
+    if (status != RLO_OK) {
       return rlo__fail_last();
     }
   }
@@ -238,7 +279,8 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
 
 static void show(run *r, const rlo_job_info *info) {
   rlo__progress_show(&r->progress, info);
-  if (r->stream->common->is_json && info->seconds >= r->next_event_seconds) {
+  if (r->stream->has_events && r->stream->common->is_json &&
+      info->seconds >= r->next_event_seconds) {
     rlo__stream_progress_print(info);
     r->next_event_seconds += 1.0;
   }
@@ -314,6 +356,7 @@ static void release(run *r) {
 static int run_jobs(void *payload) {
   run *r = payload;
   int (*const steps[])(run *) = {open_devices,
+                                 prepare_whole,
                                  create_service,
                                  create_storages,
                                  submit,
@@ -331,10 +374,27 @@ static int run_jobs(void *payload) {
 
 /* ----------------------------------------------------------------- outputs */
 
+/* Memory for what is no regular file. */
+static int begin_memory(run *r, int32_t n) {
+  const int64_t bytes = r->stream->outputs[n].bytes;
+  int64_t held_bytes = 0;
+  for (int32_t k = 0; k < n; ++k) {
+    held_bytes += r->memory[k] != NULL ? r->stream->outputs[k].bytes : 0;
+  }
+  int code = rlo__memory_check(held_bytes, bytes);
+  if (code == RLO__EXIT_OK) {
+    r->memory[n] = rlo__shared_create((size_t)bytes);
+  }
+  return r->memory[n] == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
+}
+
 /* Opens the part of an output and writes the header. */
 static int begin_output(run *r, int32_t n) {
   const rlo__stream_output *output = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
+  if (rlo__path_is_special(output->path)) {
+    return begin_memory(r, n);
+  }
   rlo__output_start start = {
       .head = head,
       .has_journal = rlo__stream_has_journal(r->stream, n),
@@ -361,6 +421,22 @@ static int begin_output(run *r, int32_t n) {
   return code;
 }
 
+/* Writes what is no regular file, and gives the parts their names. */
+static int commit_outputs(run *r) {
+  const rlo__stream *s = r->stream;
+  int code = RLO__EXIT_OK;
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
+    if (r->memory[n] != NULL) {
+      const rlo__array_target target = {
+          s->outputs[n].path, s->outputs[n].shape, r->memory[n]};
+      code = rlo__arrays_save(&target, 1);
+    }
+  }
+  return code == RLO__EXIT_OK
+             ? rlo__output_files_commit(r->parts, s->num_outputs)
+             : code;
+}
+
 static int finish_outputs(run *r) {
   const rlo__stream *s = r->stream;
   int code = RLO__EXIT_OK;
@@ -368,13 +444,13 @@ static int finish_outputs(run *r) {
     code = rlo__input_file_check_unchanged(&s->sources[n].file);
   }
   for (int32_t n = 0;
-       code == RLO__EXIT_OK && s->verify != NULL && n < s->num_outputs;
+       code == RLO__EXIT_OK && s->is_verified && n < s->num_outputs;
        ++n) {
-    code = s->verify(s->payload, n, r->parts[n].file.fd, r->offsets[n]);
+    code = rlo__stream_verify(
+        s, n, r->parts[n].file.fd, r->offsets[n], r->memory[n]);
   }
   r->is_spoilt = code != RLO__EXIT_OK;
-  return r->is_spoilt ? code
-                      : rlo__output_files_commit(r->parts, s->num_outputs);
+  return r->is_spoilt ? code : commit_outputs(r);
 }
 
 /* Removes the parts that are no outputs, unless they can be resumed. */
@@ -383,7 +459,9 @@ static void end_outputs(run *r, int32_t num_begun) {
   r->is_spoilt |= r->result->has_begun && r->result->status == RLO_DATA_LOSS;
   bool stays = false;
   for (int32_t n = 0; n < num_begun; ++n) {
-    if (!r->is_spoilt && rlo__output_file_leave(&r->parts[n])) {
+    if (r->memory[n] != NULL) {
+      rlo__shared_release(r->memory[n], (size_t)r->stream->outputs[n].bytes);
+    } else if (!r->is_spoilt && rlo__output_file_leave(&r->parts[n])) {
       stays = true;
     } else {
       rlo__output_file_abandon(&r->parts[n]);
@@ -415,6 +493,24 @@ static int run_into_parts(run *r) {
   return code;
 }
 
+int rlo__stream_run_share(const rlo__stream *stream,
+                          int fd,
+                          int64_t offset_bytes,
+                          rlo__stream_result *out_result) {
+  rlo__output_file part = {.file.fd = fd};
+  int64_t scratch = 0;
+  void *memory = NULL;
+  *out_result =
+      (rlo__stream_result){.info = RLO_JOB_INFO_INIT, .status = RLO_OK};
+  run r = {.stream = stream,
+           .parts = &part,
+           .offsets = &offset_bytes,
+           .scratch = &scratch,
+           .memory = &memory,
+           .result = out_result};
+  return run_jobs(&r);
+}
+
 int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
   *out_result =
       (rlo__stream_result){.info = RLO_JOB_INFO_INIT, .status = RLO_OK};
@@ -428,10 +524,13 @@ int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
   r.parts = calloc((size_t)stream->num_outputs, sizeof(*r.parts));
   r.offsets = calloc((size_t)stream->num_outputs, sizeof(*r.offsets));
   r.scratch = calloc((size_t)stream->num_outputs, sizeof(*r.scratch));
+  r.memory = calloc((size_t)stream->num_outputs, sizeof(*r.memory));
   int code =
-      r.parts == NULL || r.offsets == NULL || r.scratch == NULL
+      r.parts == NULL || r.offsets == NULL || r.scratch == NULL ||
+              r.memory == NULL
           ? rlo__fail("cannot get memory for %d files", stream->num_outputs)
           : run_into_parts(&r);
+  free((void *)r.memory);
   free(r.scratch);
   free(r.offsets);
   free(r.parts);

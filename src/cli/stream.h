@@ -15,6 +15,8 @@
 typedef struct rlo__stream_result {
   /** Between commas; "" on the host. */
   char device_names[256];
+  /** The family of the kernel, where one kernel runs the whole of it. */
+  char family[32];
   /** Of all jobs together. */
   rlo_job_info info;
   /** Why a job failed; RLO_OK also if it was none that did. */
@@ -30,5 +32,15 @@ typedef struct rlo__stream_result {
  * --json.
  */
 int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result);
+
+/**
+ * Runs the jobs of the only output, whose bytes begin at a position of a file
+ * that is open for both: a part of an output that others begin and end. In this
+ * process.
+ */
+int rlo__stream_run_share(const rlo__stream *stream,
+                          int fd,
+                          int64_t offset_bytes,
+                          rlo__stream_result *out_result);
 
 #endif

@@ -41,13 +41,13 @@ typedef struct rlo__stream {
   /** They run one after the other, in this order. */
   const rlo__stream_job *jobs;
   int32_t num_jobs;
-  /** Looks at an output before it gets its name: the open part, and where in it
-   *  the array begins. NULL: nobody does. */
-  int (*verify)(const void *payload,
-                int32_t output,
-                int fd,
-                int64_t offset_bytes);
-  const void *payload;
+  /** The outputs are compared with what the host makes of the sources, before
+   *  they get their names. */
+  bool is_verified;
+  /** --json has an event for the plan, for each second and for the end. */
+  bool has_events;
+  /** The only job is one piece, mostly: one kernel on a device. */
+  bool is_whole;
 } rlo__stream;
 
 #endif

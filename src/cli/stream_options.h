@@ -20,6 +20,9 @@ typedef struct rlo__stream_options {
   bool is_resumed;
   bool is_quiet;
   bool is_progress_wanted;
+  /** --family and --schedule of the kernels; NULL: not given. */
+  const char *family;
+  const char *schedule;
   /** Given; they only exclude others. */
   bool is_host;
   bool is_device;

@@ -20,6 +20,8 @@ rlo_service_options rlo__stream_service_options(const rlo__stream *s) {
   /* So that each job gets all of the memory, and that they do not overtake each
    * other: a later one may write over what an earlier one has filled. */
   options.max_running_jobs = 1;
+  options.family = s->options->family;
+  options.schedule = s->options->schedule;
   return options;
 }
 
@@ -137,28 +139,27 @@ int rlo__stream_plan(const rlo__stream *stream,
                      bool *out_is_worth) {
   bool is_asked_for =
       rlo__stream_is_asked_for(stream->options) || rlo__stream_is_begun(stream);
-  *out_is_worth = false;
-  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+  for (int32_t n = 0; is_asked_for && n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
     if (rlo__path_is_special(path)) {
-      return is_asked_for ? rlo__fail(
-                                "%s is not a regular file: it cannot be "
-                                "written in pieces",
-                                path)
-                          : RLO__EXIT_OK;
+      return rlo__fail(
+          "%s is not a regular file: it cannot be written in pieces", path);
     }
   }
   sum s;
   rlo_status status = estimate(stream, &s);
   /* The second: its parts are too large for what it may have in pieces. */
   if ((status == RLO_UNSUPPORTED || status == RLO_OUT_OF_RANGE) &&
-      !is_asked_for) {
+      !is_asked_for && out_is_worth != NULL) {
+    *out_is_worth = false;
     return RLO__EXIT_OK;
   }
   if (status != RLO_OK) {
     return rlo__stream_fail_submit(stream);
   }
   *out_estimate = s.all;
-  *out_is_worth = is_asked_for || !is_better_loaded(stream, &s);
+  if (out_is_worth != NULL) {
+    *out_is_worth = is_asked_for || !is_better_loaded(stream, &s);
+  }
   return RLO__EXIT_OK;
 }

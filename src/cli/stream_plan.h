@@ -26,15 +26,13 @@ rlo_status rlo__stream_estimate_job(const rlo__stream *stream,
                                     rlo_job_estimate *out_estimate);
 
 /**
- * Computes what the jobs would do together, for arrays of which some are larger
- * than RLO__LARGE_BYTES or for whom pieces are asked for
- * (rlo__stream_is_asked_for).
+ * Computes what the jobs would do together.
  *
- * @param out_is_worth  false: the arrays are to be loaded. Some problem cannot
- *                 be cut, or some output is no regular file, either of which is
- *                 an error if pieces are asked for; or the jobs would write
- *                 bytes here and there between those of each other, which is
- *                 slow, and the machine has memory for all of them.
+ * @param out_is_worth  NULL: jobs are the only way. False: the arrays are to be
+ *                 loaded. Some problem cannot
+ *                 be cut, which is an error if pieces are asked for; or the
+ * jobs would write bytes here and there between those of each other, which is
+ * slow, and the machine has memory for all of them.
  */
 int rlo__stream_plan(const rlo__stream *stream,
                      rlo_job_estimate *out_estimate,

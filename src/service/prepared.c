@@ -27,11 +27,15 @@ struct rlo__prepared {
 struct rlo__prepared_set {
   rlo__mutex mutex;
   int32_t num_lanes, num_kept;
+  /* Of plans; may be NULL. Borrowed. */
+  const char *family, *schedule;
   /** The last taken first. */
   rlo__prepared *first;
 };
 
 rlo_status rlo__prepared_set_create(int32_t num_lanes,
+                                    const char *family,
+                                    const char *schedule,
                                     rlo__prepared_set **out_set) {
   *out_set = NULL;
   rlo__prepared_set *made = rlo__alloc(sizeof *made);
@@ -39,6 +43,8 @@ rlo_status rlo__prepared_set_create(int32_t num_lanes,
     return RLO_OUT_OF_MEMORY;
   }
   made->num_lanes = num_lanes;
+  made->family = family;
+  made->schedule = schedule;
   rlo_status status = rlo__mutex_init(&made->mutex);
   if (status != RLO_OK) {
     rlo__free(made);
@@ -174,7 +180,8 @@ rlo_status rlo__prepared_run_on_host(const rlo__prepared *prepared,
       prepared->mover, src, NULL, dst, share, num_shares);
 }
 
-rlo_status rlo__prepared_get_plan(rlo__prepared *prepared,
+rlo_status rlo__prepared_get_plan(const rlo__prepared_set *set,
+                                  rlo__prepared *prepared,
                                   int32_t lane,
                                   rlo_context *context,
                                   bool is_aligned,
@@ -182,6 +189,8 @@ rlo_status rlo__prepared_get_plan(rlo__prepared *prepared,
   if (prepared->plans[lane] == NULL) {
     rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
     options.is_aligned = is_aligned;
+    options.family = set->family;
+    options.schedule = set->schedule;
     RLO_TRY(rlo_plan_create(
         context, &prepared->problem, &options, &prepared->plans[lane]));
   }

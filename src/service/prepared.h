@@ -15,8 +15,11 @@ typedef struct rlo__prepared rlo__prepared;
 typedef struct rlo__prepared_set rlo__prepared_set;
 
 /** @param num_lanes  of contexts; 0: the host runs the pieces.
+ *  @param family, schedule  as in rlo_plan_options; borrowed.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__prepared_set_create(int32_t num_lanes,
+                                                  const char *family,
+                                                  const char *schedule,
                                                   rlo__prepared_set **out_set);
 
 /** Nothing that was taken may be in use. NULL is legal. */
@@ -47,7 +50,8 @@ rlo__prepared_run_on_host(const rlo__prepared *prepared,
  *  the lane's thread may ask for it.
  *  @param is_aligned  as in rlo_plan_options.
  *  @return what rlo_plan_create returns. */
-RLO_NODISCARD rlo_status rlo__prepared_get_plan(rlo__prepared *prepared,
+RLO_NODISCARD rlo_status rlo__prepared_get_plan(const rlo__prepared_set *set,
+                                                rlo__prepared *prepared,
                                                 int32_t lane,
                                                 rlo_context *context,
                                                 bool is_aligned,

@@ -123,8 +123,9 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
   RLO_TRY_GOTO(rlo__cond_init(&made->ended));
   made->has_ended = true;
   RLO_TRY_GOTO(create_lanes(made, contexts, num_contexts, copies));
-  RLO_TRY_GOTO(rlo__prepared_set_create(0, &made->for_host));
-  RLO_TRY_GOTO(rlo__prepared_set_create(num_contexts, &made->for_lanes));
+  RLO_TRY_GOTO(rlo__prepared_set_create(0, NULL, NULL, &made->for_host));
+  RLO_TRY_GOTO(rlo__prepared_set_create(
+      num_contexts, read.family, read.schedule, &made->for_lanes));
   *out_service = made;
   return RLO_OK;
 fail:

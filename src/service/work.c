@@ -288,7 +288,8 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
         slot->prepared, src->memory, dst->memory, 0, 1);
   }
   rlo_plan *plan;
-  RLO_TRY(rlo__prepared_get_plan(slot->prepared,
+  RLO_TRY(rlo__prepared_get_plan(pipeline->prepared,
+                                 slot->prepared,
                                  work->lane_number,
                                  rlo__lane_context(lane),
                                  rlo__lane_copies(lane),
