@@ -117,7 +117,6 @@ static int launch(rlo__session *session,
                   const rlo_problem *problem) {
   cl_mem src = NULL;
   cl_mem dst = NULL;
-  double seconds = 0;
   int code =
       rlo__session_create_buffer(session, (size_t)problem->src_bytes, &src);
   if (code == RLO__EXIT_OK) {
@@ -125,7 +124,7 @@ static int launch(rlo__session *session,
         rlo__session_create_buffer(session, (size_t)problem->dst_bytes, &dst);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__session_run(session, plan, src, dst, &seconds);
+    code = rlo__session_run(session, plan, src, dst);
   }
   rlo_buffer_release(session->context, dst);
   rlo_buffer_release(session->context, src);

@@ -15,8 +15,6 @@
 #include "options.h"
 #include "report.h"
 #include "stream.h"
-#include "stream_plan.h"
-#include "stream_report.h"
 #include "value_check.h"
 
 static int open_source(rlo__conversion *c) {
@@ -111,79 +109,39 @@ static int lower(rlo__conversion *c) {
 
 /* ----------------------------------------------------------------- printing */
 
-/* Begins the object of an event, or of a result without one. */
-static void begin_report(const rlo__conversion *c,
-                         const char *event,
-                         const char *status,
-                         rlo__report *r) {
+static void report_output(const void *payload,
+                          rlo__report *r,
+                          const rlo__stream_result *result) {
+  /* Values of the key chosen_by. */
+  static const char *const place_names[] = {
+      [RLO__CONVERT_PLACE_ASKED_FOR] = "option",
+      [RLO__CONVERT_PLACE_HOST_PACKS] = "element size",
+      [RLO__CONVERT_PLACE_HOST_IS_SOONER] = "size",
+      [RLO__CONVERT_PLACE_DEFAULT_DEVICE] = "default"};
+  const rlo__conversion *c = payload;
+  const bool is_on_host = c->request.stream.devices.is_none;
   rlo__shape_text text;
   rlo__shape_text_make(&c->dst_shape, &text);
-  rlo__report_begin(r, c->request.common.is_json, 7);
   RLO__REPORT(r,
-              RLO__STRING(event == NULL ? NULL : "event", NULL, event),
-              RLO__STRING(status == NULL ? NULL : "status", NULL, status),
               RLO__STRING("shape", "", text.text),
               RLO__STRING("file", NULL, c->request.output_path),
               RLO__INT("physical_bytes", NULL, c->problem.dst_bytes));
-}
-
-static void print_estimate(const rlo__conversion *c,
-                           const rlo_job_estimate *estimate) {
-  if (c->request.common.is_json || c->request.stream.is_dry_run) {
-    rlo__report r;
-    begin_report(c, "plan", NULL, &r);
-    rlo__stream_estimate_report(&r, estimate);
-    rlo__report_end(&r);
-    fflush(stdout);
+  if (result == NULL) {
+    return;
   }
-}
-
-/* Values of the key chosen_by. */
-static const char *const place_names[] = {
-    [RLO__CONVERT_PLACE_ASKED_FOR] = "option",
-    [RLO__CONVERT_PLACE_HOST_PACKS] = "element size",
-    [RLO__CONVERT_PLACE_HOST_IS_SOONER] = "size",
-    [RLO__CONVERT_PLACE_DEFAULT_DEVICE] = "default"};
-
-static void print_result(const rlo__conversion *c,
-                         const rlo__stream_result *result,
-                         bool is_event) {
-  const bool is_on_host = c->request.stream.devices.is_none;
-  rlo__report r;
-  begin_report(c,
-               is_event ? "end" : NULL,
-               is_event ? rlo_status_name(RLO_OK) : NULL,
-               &r);
   /* Pieces may run by several families. */
   const char *family = is_on_host                  ? "host"
                        : result->family[0] != '\0' ? result->family
                                                    : NULL;
   RLO__REPORT(
-      &r,
+      r,
       RLO__STRING("family", NULL, family),
       RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
       RLO__STRING("chosen_by", NULL, place_names[c->place]));
-  if (is_event || !is_on_host) {
-    RLO__REPORT(&r, RLO__REAL("seconds", result->info.seconds));
+  if (is_in_pieces(c) || !is_on_host) {
+    RLO__REPORT(r, RLO__REAL("seconds", result->info.seconds));
   }
-  RLO__REPORT(&r, RLO__BOOL("is_verified", c->request.is_verified));
-  if (is_event) {
-    rlo__stream_info_report(&r, &result->info);
-  }
-  rlo__report_end(&r);
-}
-
-/* The last event. The reason is on standard error. */
-static void print_failure(const rlo__conversion *c, rlo_status status) {
-  rlo__report r;
-  rlo__report_begin(&r, true, 0);
-  RLO__REPORT(
-      &r,
-      RLO__STRING("event", NULL, "end"),
-      RLO__STRING(
-          "status", NULL, status == RLO_OK ? NULL : rlo_status_name(status)),
-      RLO__STRING("file", NULL, c->request.output_path));
-  rlo__report_end(&r);
+  RLO__REPORT(r, RLO__BOOL("is_verified", c->request.is_verified));
 }
 
 /* ----------------------------------------------------------------- running */
@@ -207,23 +165,10 @@ static int convert_source(rlo__conversion *c) {
                               .num_jobs = 1,
                               .is_verified = request->is_verified,
                               .has_events = is_in_pieces(c),
-                              .is_whole = !is_in_pieces(c)};
-  rlo_job_estimate estimate;
-  code = rlo__stream_plan(&stream, &estimate, NULL);
-  if (code == RLO__EXIT_OK && stream.has_events) {
-    print_estimate(c, &estimate);
-  }
-  if (code != RLO__EXIT_OK || request->stream.is_dry_run) {
-    return code;
-  }
-  rlo__stream_result result;
-  code = rlo__stream_run(&stream, &result);
-  if (code == RLO__EXIT_OK) {
-    print_result(c, &result, stream.has_events);
-  } else if (request->common.is_json && stream.has_events) {
-    print_failure(c, result.status);
-  }
-  return code;
+                              .is_whole = !is_in_pieces(c),
+                              .report = report_output,
+                              .payload = c};
+  return rlo__stream_do(&stream, NULL);
 }
 
 static int convert(rlo__conversion *c) {

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "command.h"
 #include "display.h"
 #include "files.h"
 #include "message.h"
 #include "op.h"
 #include "op_report.h"
-#include "stream_plan.h"
 #include "value_check.h"
 
 static int read_attributes(rlo__op *op) {
@@ -165,28 +165,6 @@ static int make_jobs(const rlo__op *op, job_list *list) {
   return RLO__EXIT_OK;
 }
 
-static int run_stream(const rlo__op *op,
-                      const rlo__stream *stream,
-                      bool *out_is_done) {
-  rlo_job_estimate estimate;
-  int code = rlo__stream_plan(stream, &estimate, out_is_done);
-  if (code != RLO__EXIT_OK || !*out_is_done) {
-    return code;
-  }
-  rlo__op_print_estimate(op, &estimate);
-  if (stream->options->is_dry_run) {
-    return RLO__EXIT_OK;
-  }
-  rlo__stream_result result;
-  code = rlo__stream_run(stream, &result);
-  if (code == RLO__EXIT_OK) {
-    rlo__op_print_job(op, &result);
-  } else if (stream->common->is_json) {
-    rlo__op_print_failure(op, result.status);
-  }
-  return code;
-}
-
 static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
   const rlo__op_request *request = op->request;
   rlo_status status = lower_outputs(op, list);
@@ -209,8 +187,10 @@ static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
                               .num_outputs = op->num_outputs,
                               .jobs = list->jobs,
                               .num_jobs = list->num_jobs,
-                              .has_events = true};
-  return run_stream(op, &stream, out_is_done);
+                              .has_events = true,
+                              .report = rlo__op_report,
+                              .payload = op};
+  return rlo__stream_do(&stream, out_is_done);
 }
 
 /* Runs the problems in pieces, unless they cannot be cut: then *out_is_done is
@@ -218,15 +198,16 @@ static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
 static int run_in_pieces(const rlo__op *op, bool *out_is_done) {
   *out_is_done = false;
   job_list list = {0};
-  list.problems = calloc((size_t)op->num_outputs, sizeof(rlo_problem_list *));
+  list.problems =
+      rlo__alloc_array((size_t)op->num_outputs, sizeof(rlo_problem_list *));
   if (list.problems == NULL) {
-    return rlo__fail("cannot get memory for %d results", op->num_outputs);
+    return rlo__fail_last();
   }
   int code = stream_jobs(op, &list, out_is_done);
   for (int32_t n = 0; n < op->num_outputs; ++n) {
     rlo_problem_list_release(list.problems[n]);
   }
-  free((void *)list.problems);
+  rlo__free((void *)list.problems);
   free(list.jobs);
   return code;
 }

@@ -10,9 +10,6 @@
 
 #include "files.h"
 
-/** Maximum size of a header that the command writes. */
-#define RLO__MAX_HEADER_BYTES 4096
-
 /** Arrays with more bytes than this, on either side, are moved in pieces, and
  *  lie at the beginning of a page of the file where the format lets them. */
 #define RLO__LARGE_BYTES (INT64_C(64) << 20)

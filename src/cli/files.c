@@ -11,10 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "message.h"
-
-/* Limits one read, so that a signal is handled soon. */
-#define CHUNK_BYTES ((size_t)8 << 20)
 
 /* Open files besides arrays: the standard streams, and those of a driver. */
 #define OWN_FILES 128
@@ -49,29 +47,11 @@ int rlo__input_file_read(const rlo__input_file *file,
                          int64_t offset_bytes,
                          void *buffer,
                          size_t bytes) {
-  char *to = buffer;
-  size_t done = 0;
-  while (done < bytes) {
-    size_t wanted = bytes - done < CHUNK_BYTES ? bytes - done : CHUNK_BYTES;
-    ssize_t got = pread(
-        file->descriptor, to + done, wanted, (off_t)offset_bytes + (off_t)done);
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got < 0) {
-      return rlo__fail("cannot read %s: %s", file->path, strerror(errno));
-    }
-    if (got == 0) {
-      return rlo__fail(
-          "%s ends at byte %" PRId64
-          ", %zu bytes too early; the file may have changed while it was read",
-          file->path,
-          offset_bytes + (int64_t)done,
-          bytes - done);
-    }
-    done += (size_t)got;
-  }
-  return RLO__EXIT_OK;
+  return rlo__file_pread(
+             file->descriptor, file->path, buffer, bytes, offset_bytes) ==
+                 RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail_last();
 }
 
 int rlo__input_file_check_unchanged(const rlo__input_file *file) {
@@ -228,24 +208,14 @@ static int begin_part(const char *path,
 static int check_head(const char *path,
                       const rlo__output_start *start,
                       const rlo__output_file *file) {
-  const char *wanted = start->head;
-  char bytes[4096];
-  for (size_t done = 0; done < start->head_bytes;) {
-    size_t left = start->head_bytes - done;
-    ssize_t count = pread(file->file.fd,
-                          bytes,
-                          left < sizeof(bytes) ? left : sizeof(bytes),
-                          (off_t)done);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count <= 0 || memcmp(bytes, wanted + done, (size_t)count) != 0) {
-      return rlo__fail(
-          "cannot go on with %s: its array has another shape or type; without "
-          "--resume the job begins anew",
-          path);
-    }
-    done += (size_t)count;
+  char bytes[RLO__MAX_HEADER_BYTES];
+  if (rlo__file_pread(file->file.fd, path, bytes, start->head_bytes, 0) !=
+          RLO_OK ||
+      memcmp(bytes, start->head, start->head_bytes) != 0) {
+    return rlo__fail(
+        "cannot go on with %s: its array has another shape or type; without "
+        "--resume the job begins anew",
+        path);
   }
   return RLO__EXIT_OK;
 }

@@ -84,6 +84,9 @@ typedef struct rlo__output_file {
   rlo__interrupt_file unfinished;
 } rlo__output_file;
 
+/** The most that a head has. */
+#define RLO__MAX_HEADER_BYTES 4096
+
 /** How a file is begun. Everything is borrowed while it is open. */
 typedef struct rlo__output_start {
   const void *head;

@@ -7,12 +7,23 @@
 
 #include "array_file.h"
 #include "op_catalog.h"
-#include "op_combine.h"
 #include "op_profile.h"
 #include "options.h"
 #include "stream.h"
 
 /** An operation on arrays in files. */
+
+/** What becomes of the results of an operation: out = alpha * result + beta *
+ *  out, by the rules of rlo_arithmetic. */
+typedef struct rlo__op_factors {
+  double alpha, beta;
+} rlo__op_factors;
+
+#define RLO__OP_FACTORS_INIT \
+  { 1.0, 0.0 }
+
+/** Returns whether the results are more than what the operation gives. */
+bool rlo__op_factors_matter(const rlo__op_factors *factors);
 
 /** As on the command line. All borrowed. */
 typedef struct rlo__op_request {

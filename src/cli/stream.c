@@ -511,7 +511,8 @@ int rlo__stream_run_share(const rlo__stream *stream,
   return run_jobs(&r);
 }
 
-int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
+static int run_stream(const rlo__stream *stream,
+                      rlo__stream_result *out_result) {
   *out_result =
       (rlo__stream_result){.info = RLO_JOB_INFO_INIT, .status = RLO_OK};
   run r = {.stream = stream};
@@ -536,5 +537,21 @@ int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
   free(r.parts);
   *out_result = *r.result;
   rlo__shared_release(r.result, sizeof(*r.result));
+  return code;
+}
+
+int rlo__stream_do(const rlo__stream *stream, bool *out_is_done) {
+  rlo_job_estimate estimate;
+  rlo__stream_result result;
+  int code = rlo__stream_plan(stream, &estimate, out_is_done);
+  if (code != RLO__EXIT_OK || (out_is_done != NULL && !*out_is_done)) {
+    return code;
+  }
+  rlo__stream_print_plan(stream, &estimate);
+  if (stream->options->is_dry_run) {
+    return RLO__EXIT_OK;
+  }
+  code = run_stream(stream, &result);
+  rlo__stream_print_end(stream, &result, code == RLO__EXIT_OK);
   return code;
 }

@@ -9,6 +9,7 @@
 
 #include "array_file.h"
 #include "options.h"
+#include "report.h"
 #include "stream_options.h"
 
 /** What a stream is: jobs from files to files. */
@@ -27,6 +28,20 @@ typedef struct rlo__stream_job {
   int32_t source;
   int32_t output;
 } rlo__stream_job;
+
+/** What was done. Plain, without pointers: processes share it. */
+typedef struct rlo__stream_result {
+  /** Between commas; "" on the host. */
+  char device_names[256];
+  /** The family of the kernel, where one kernel runs the whole of it. */
+  char family[32];
+  /** Of all jobs together. */
+  rlo_job_info info;
+  /** Why a job failed; RLO_OK also if it was none that did. */
+  rlo_status status;
+  /** All jobs were accepted. */
+  bool has_begun;
+} rlo__stream_result;
 
 /** What to do. All borrowed. */
 typedef struct rlo__stream {
@@ -48,6 +63,12 @@ typedef struct rlo__stream {
   bool has_events;
   /** The only job is one piece, mostly: one kernel on a device. */
   bool is_whole;
+  /** Adds what a verb says of its outputs, and, if there is a result, of where
+   *  they were made. NULL: nothing is printed. */
+  void (*report)(const void *payload,
+                 rlo__report *report,
+                 const rlo__stream_result *result);
+  const void *payload;
 } rlo__stream;
 
 #endif

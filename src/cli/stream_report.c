@@ -4,12 +4,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "display.h"
 #include "progress.h"
+#include "report.h"
 
-void rlo__stream_estimate_report(rlo__report *r,
-                                 const rlo_job_estimate *estimate) {
+static void add_estimate(rlo__report *r, const rlo_job_estimate *estimate) {
   rlo__bytes_text bytes;
   rlo__bytes_text run;
   rlo__report_line(r,
@@ -50,7 +51,7 @@ void rlo__stream_estimate_report(rlo__report *r,
               RLO__REAL("expected_fraction", estimate->expected_fraction));
 }
 
-void rlo__stream_info_report(rlo__report *r, const rlo_job_info *info) {
+static void add_info(rlo__report *r, const rlo_job_info *info) {
   RLO__REPORT(r,
               RLO__INT("num_passes", NULL, info->num_passes),
               RLO__INT("num_pieces", NULL, info->num_pieces),
@@ -61,6 +62,52 @@ void rlo__stream_info_report(rlo__report *r, const rlo_job_info *info) {
               RLO__INT("device_bytes_peak", NULL, info->device_bytes_peak),
               RLO__INT("smallest_read", NULL, info->smallest_read),
               RLO__INT("smallest_write", NULL, info->smallest_write));
+}
+
+/* Begins an event, or without one the only report; "null" is a status that
+ * there is none. */
+static void begin(const rlo__stream *stream,
+                  const char *event,
+                  const char *status,
+                  const rlo__stream_result *result,
+                  rlo__report *r) {
+  const bool has_status = stream->has_events && strcmp(event, "end") == 0;
+  rlo__report_begin(r, stream->common->is_json, 7);
+  RLO__REPORT(r,
+              RLO__STRING(stream->has_events ? "event" : NULL, NULL, event),
+              RLO__STRING(has_status ? "status" : NULL, NULL, status));
+  stream->report(stream->payload, r, result);
+}
+
+void rlo__stream_print_plan(const rlo__stream *stream,
+                            const rlo_job_estimate *estimate) {
+  if (stream->has_events &&
+      (stream->common->is_json || stream->options->is_dry_run)) {
+    rlo__report r;
+    begin(stream, "plan", NULL, NULL, &r);
+    add_estimate(&r, estimate);
+    rlo__report_end(&r);
+    fflush(stdout);
+  }
+}
+
+void rlo__stream_print_end(const rlo__stream *stream,
+                           const rlo__stream_result *result,
+                           bool is_done) {
+  const bool has_status = is_done || result->status != RLO_OK;
+  if (!is_done && !(stream->has_events && stream->common->is_json)) {
+    return;
+  }
+  rlo__report r;
+  begin(stream,
+        "end",
+        has_status ? rlo_status_name(result->status) : NULL,
+        is_done ? result : NULL,
+        &r);
+  if (is_done && stream->has_events) {
+    add_info(&r, &result->info);
+  }
+  rlo__report_end(&r);
 }
 
 void rlo__stream_progress_print(const rlo_job_info *info) {

@@ -2,18 +2,19 @@
 #ifndef RLO_CLI_STREAM_REPORT_H
 #define RLO_CLI_STREAM_REPORT_H
 
-#include "relayout/service.h"
-
-#include "report.h"
+#include "stream_jobs.h"
 
 /** What a verb prints of its jobs on standard output. */
 
-/** Adds an estimate: to the event "plan", or in text. */
-void rlo__stream_estimate_report(rlo__report *r,
-                                 const rlo_job_estimate *estimate);
+/** Prints what they will need: the event "plan", or text for --dry-run. */
+void rlo__stream_print_plan(const rlo__stream *stream,
+                            const rlo_job_estimate *estimate);
 
-/** Adds what was done, to the event "end". */
-void rlo__stream_info_report(rlo__report *r, const rlo_job_info *info);
+/** Prints the outputs, or the event "end". Of jobs that failed only that: the
+ *  reason is on standard error. */
+void rlo__stream_print_end(const rlo__stream *stream,
+                           const rlo__stream_result *result,
+                           bool is_done);
 
 /** Prints the event "progress". */
 void rlo__stream_progress_print(const rlo_job_info *info);

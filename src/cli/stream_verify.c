@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream_verify.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/checked.h"
+#include "base/file.h"
 #include "message.h"
 #include "stream_plan.h"
 
@@ -27,21 +26,8 @@ static rlo_status read_output(void *payload,
     memcpy(into, o->memory + offset, (size_t)bytes);
     return RLO_OK;
   }
-  for (int64_t done = 0; done < bytes;) {
-    ssize_t count = pread(o->fd,
-                          (char *)into + done,
-                          (size_t)(bytes - done),
-                          (off_t)(o->offset_bytes + offset + done));
-    if (count == 0 || (count < 0 && errno != EINTR)) {
-      return rlo_error_set(RLO_IO,
-                           "cannot read %s at byte %" PRId64 ": %s",
-                           o->path,
-                           o->offset_bytes + offset + done,
-                           count == 0 ? "it ends" : strerror(errno));
-    }
-    done += count < 0 ? 0 : count;
-  }
-  return RLO_OK;
+  return rlo__file_pread(
+      o->fd, o->path, into, (size_t)bytes, o->offset_bytes + offset);
 }
 
 /* Compares, in place of writing. */
