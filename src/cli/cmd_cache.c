@@ -242,20 +242,12 @@ static int warm(cache_request *request) {
 
 /* ------------------------------------------------------------------ command */
 
-static int take_option(void *payload, int option, const char *value) {
-  cache_request *request = payload;
-  if (option == RLO__OPTION_SUITE) {
-    request->suite_path = value;
-  }
-  return RLO__EXIT_OK;
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"suite", required_argument, NULL, RLO__OPTION_SUITE},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("suite", TEXT, cache_request, suite_path),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
@@ -340,6 +332,5 @@ const rlo__command rlo__cmd_cache = {
         "Example: relayout-bench --pairs ttc57 | relayout cache warm --suite "
         "-\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -193,68 +193,35 @@ static int run_conversion(const rlo__convert_request *request) {
 
 /* ----------------------------------------------------------------- options */
 
-static int parse_byte_order(const char *value, rlo__byte_order *out_order) {
+int rlo__take_byte_order(const char *verb, const char *value, void *field) {
   static const char *const words[] = {"little", "big"};
   int32_t n = 0;
-  int code = rlo__word_parse("convert", "--byte-order", value, words, 2, &n);
-  if (code == RLO__EXIT_OK) {
-    *out_order = n == 0 ? RLO__BYTE_ORDER_LITTLE : RLO__BYTE_ORDER_BIG;
-  }
+  int code = rlo__word_parse(verb, "--byte-order", value, words, 2, &n);
+  *(rlo__byte_order *)field =
+      n == 0 ? RLO__BYTE_ORDER_LITTLE : RLO__BYTE_ORDER_BIG;
   return code;
 }
 
-static int take_option(void *payload, int option, const char *value) {
-  rlo__convert_request *request = payload;
-  switch (option) {
-    case RLO__OPTION_FROM:
-      request->from = value;
-      break;
-    case RLO__OPTION_TO:
-      request->to = value;
-      break;
-    case RLO__OPTION_PERM:
-      request->permutation = value;
-      break;
-    case RLO__OPTION_FAMILY:
-      request->stream.family = value;
-      break;
-    case RLO__OPTION_SCHEDULE:
-      request->stream.schedule = value;
-      break;
-    case RLO__OPTION_OFFSET:
-      return rlo__size_parse(
-          "convert", "--offset", value, 0, &request->hints.offset_bytes);
-    case RLO__OPTION_BYTE_ORDER:
-      return parse_byte_order(value, &request->hints.byte_order);
-    case RLO__OPTION_BITCAST:
-      request->hints.is_bitcast = true;
-      break;
-    case RLO__OPTION_VERIFY:
-      request->is_verified = true;
-      break;
-    default:
-      return rlo__stream_option_take(
-          "convert", option, value, &request->stream);
-  }
-  return RLO__EXIT_OK;
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"from", required_argument, NULL, RLO__OPTION_FROM},
-    {"to", required_argument, NULL, RLO__OPTION_TO},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"family", required_argument, NULL, RLO__OPTION_FAMILY},
-    {"schedule", required_argument, NULL, RLO__OPTION_SCHEDULE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("from", TEXT, rlo__convert_request, from),
+    RLO__OPTION("to", TEXT, rlo__convert_request, to),
+    RLO__OPTION("perm", TEXT, rlo__convert_request, permutation),
+    RLO__OPTION("family", TEXT, rlo__convert_request, stream.family),
+    RLO__OPTION("schedule", TEXT, rlo__convert_request, stream.schedule),
     /* The former name. */
-    {"way", required_argument, NULL, RLO__OPTION_SCHEDULE},
-    {"verify", no_argument, NULL, RLO__OPTION_VERIFY},
-    RLO__STREAM_OPTIONS,
-    {"offset", required_argument, NULL, RLO__OPTION_OFFSET},
-    {"byte-order", required_argument, NULL, RLO__OPTION_BYTE_ORDER},
-    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    RLO__OPTION("way", TEXT, rlo__convert_request, stream.schedule),
+    RLO__OPTION("verify", FLAG, rlo__convert_request, is_verified),
+    RLO__STREAM_OPTIONS(rlo__convert_request, stream),
+    RLO__OPTION_BYTES("offset", rlo__convert_request, hints.offset_bytes, 0),
+    RLO__OPTION_BY("byte-order",
+                   CALL,
+                   rlo__convert_request,
+                   hints.byte_order,
+                   rlo__take_byte_order),
+    RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int check_options(rlo__convert_request *request) {
@@ -378,6 +345,5 @@ const rlo__command rlo__cmd_convert = {
         "complete or not at all.\n",
     .print_more_help = rlo__array_file_print_help,
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -127,9 +127,7 @@ static void add_cost(rlo__report *r, const rlo_shape_cost *cost) {
 typedef struct numpy_array {
   /* NULL: it is no NumPy array. */
   const char *type;
-  bool has_dims;
   rlo__int_list dims;
-  bool has_strides;
   rlo__int_list strides;
   int64_t available_bytes;
 } numpy_array;
@@ -148,18 +146,19 @@ typedef struct description {
 } description;
 
 static int describe_numpy(const numpy_array *array, description *out) {
-  if (array->has_strides && array->strides.count != array->dims.count) {
+  if (array->strides.is_given && array->strides.count != array->dims.count) {
     return rlo__fail("there are %d strides, but %d dimensions",
                      array->strides.count,
                      array->dims.count);
   }
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  if (rlo_shape_from_numpy(array->type,
-                           array->dims.values,
-                           array->has_strides ? array->strides.values : NULL,
-                           array->dims.count,
-                           array->available_bytes,
-                           &view) != RLO_OK) {
+  if (rlo_shape_from_numpy(
+          array->type,
+          array->dims.values,
+          array->strides.is_given ? array->strides.values : NULL,
+          array->dims.count,
+          array->available_bytes,
+          &view) != RLO_OK) {
     return rlo__fail_last();
   }
   out->shape = view.shape;
@@ -263,61 +262,30 @@ typedef struct describe_request {
 
 enum { DEFAULT_TOP = 20 };
 
-static int take_option(void *payload, int option, const char *value) {
-  static const char verb[] = "describe";
-  describe_request *request = payload;
-  numpy_array *array = &request->numpy;
-  switch (option) {
-    case RLO__OPTION_NUMPY:
-      array->type = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_DIMS:
-      array->has_dims = true;
-      return rlo__int_list_parse(verb, "--dims", value, &array->dims);
-    case RLO__OPTION_STRIDES:
-      array->has_strides = true;
-      return rlo__int_list_parse(verb, "--strides", value, &array->strides);
-    case RLO__OPTION_PROTO:
-      request->proto_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_SAVE_PROTO:
-      request->save_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_HLO:
-      request->hlo_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_TOP:
-      return rlo__number_parse(
-          verb, "--top", value, 1, INT64_MAX, &request->top);
-    default:
-      return rlo__number_parse(
-          verb, "--bytes", value, 0, INT64_MAX, &array->available_bytes);
-  }
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"numpy", required_argument, NULL, RLO__OPTION_NUMPY},
-    {"dims", required_argument, NULL, RLO__OPTION_DIMS},
-    {"strides", required_argument, NULL, RLO__OPTION_STRIDES},
-    {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
-    {"proto", required_argument, NULL, RLO__OPTION_PROTO},
-    {"save-proto", required_argument, NULL, RLO__OPTION_SAVE_PROTO},
-    {"hlo", required_argument, NULL, RLO__OPTION_HLO},
-    {"top", required_argument, NULL, RLO__OPTION_TOP},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("numpy", TEXT, describe_request, numpy.type),
+    RLO__OPTION("dims", INTS, describe_request, numpy.dims),
+    RLO__OPTION("strides", INTS, describe_request, numpy.strides),
+    RLO__OPTION_WITHIN(
+        "bytes", describe_request, numpy.available_bytes, 0, INT64_MAX),
+    RLO__OPTION("proto", TEXT, describe_request, proto_path),
+    RLO__OPTION("save-proto", TEXT, describe_request, save_path),
+    RLO__OPTION("hlo", TEXT, describe_request, hlo_path),
+    RLO__OPTION_WITHIN("top", describe_request, top, 1, INT64_MAX),
     {0}};
 
 static int check_options(const describe_request *request) {
   static const char verb[] = "describe";
   const numpy_array *array = &request->numpy;
-  bool has_details = array->has_dims || array->has_strides ||
+  bool has_details = array->dims.is_given || array->strides.is_given ||
                      array->available_bytes != RLO_AVAILABLE_UNKNOWN;
   if (has_details && array->type == NULL) {
     return rlo__fail_usage(verb,
                            "--dims, --strides and --bytes require --numpy");
   }
-  if (array->type != NULL && !array->has_dims) {
+  if (array->type != NULL && !array->dims.is_given) {
     return rlo__fail_usage(verb, "--numpy needs --dims");
   }
   int num_sources = (array->type != NULL) + (request->proto_path != NULL) +
@@ -539,6 +507,5 @@ const rlo__command rlo__cmd_describe = {
         "  relayout describe --numpy '<f4' --dims 3,4 --strides 16,4\n"
         "  relayout describe 'f32[64,100]{1,0:T(8,128)}'\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

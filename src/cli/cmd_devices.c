@@ -16,7 +16,8 @@
 
 typedef struct devices_request {
   rlo__common_options common;
-  bool is_limit, has_limit_options;
+  bool is_limit;
+  /* 0: not given. */
   int64_t bytes;
   int64_t rounds;
 } devices_request;
@@ -207,39 +208,19 @@ static int measure_limit(void *payload) {
 
 /* ------------------------------------------------------------ command line */
 
-static int take_option(void *payload, int option, const char *value) {
-  devices_request *request = payload;
-  if (option == RLO__OPTION_COPY_LIMIT) {
-    request->is_limit = true;
-    return RLO__EXIT_OK;
-  }
-  request->has_limit_options = true;
-  return option == RLO__OPTION_BYTES
-             ? rlo__number_parse("devices",
-                                 "--bytes",
-                                 value,
-                                 4096,
-                                 INT64_MAX,
-                                 &request->bytes)
-             : rlo__number_parse(
-                   "devices", "--rounds", value, 1, 1000000, &request->rounds);
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"copy-limit", no_argument, NULL, RLO__OPTION_COPY_LIMIT},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
-    {"rounds", required_argument, NULL, RLO__OPTION_ROUNDS},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("copy-limit", FLAG, devices_request, is_limit),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION_WITHIN("bytes", devices_request, bytes, 4096, INT64_MAX),
+    RLO__OPTION_WITHIN("rounds", devices_request, rounds, 1, 1000000),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
   devices_request request = {
-      .is_limit = strcmp(argv[0], rlo__cmd_devices.old_name) == 0,
-      .bytes = (int64_t)64 << 20,
-      .rounds = 11};
+      .is_limit = strcmp(argv[0], rlo__cmd_devices.old_name) == 0};
   int code = rlo__options_take(
       &rlo__cmd_devices, argc, argv, &request, &request.common);
   if (code != RLO__EXIT_OK) {
@@ -250,11 +231,13 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (!request.is_limit &&
-      (request.common.is_device_given || request.has_limit_options)) {
+  if (!request.is_limit && (request.common.is_device_given ||
+                            request.bytes > 0 || request.rounds > 0)) {
     return rlo__fail_usage(
         argv[0], "--device, --bytes and --rounds require --copy-limit");
   }
+  request.bytes = request.bytes == 0 ? (int64_t)64 << 20 : request.bytes;
+  request.rounds = request.rounds == 0 ? 11 : request.rounds;
   return rlo__subprocess_run(request.common.is_isolated,
                              request.is_limit ? measure_limit : list_devices,
                              &request);
@@ -290,6 +273,5 @@ const rlo__command rlo__cmd_devices = {
         "                bytes, rounds and gb_per_s\n"
         "  --no-isolate  use the OpenCL driver in this process\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -470,38 +470,13 @@ static int explain_for_device(void *payload) {
   return code;
 }
 
-static int parse_class(const char *text, rlo_device_class *out_class) {
+static int take_class(const char *verb, const char *value, void *field) {
   static const char *const words[] = {"cpu", "gpu"};
   int32_t word = 0;
-  int code = rlo__word_parse("explain", "--class", text, words, 2, &word);
-  *out_class = word == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
+  int code = rlo__word_parse(verb, "--class", value, words, 2, &word);
+  *(rlo_device_class *)field =
+      word == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
   return code;
-}
-
-static int take_option(void *payload, int option, const char *value) {
-  static const char verb[] = "explain";
-  explain_request *request = payload;
-  rlo_combine_options *combine = &request->report.combine;
-  switch (option) {
-    case RLO__OPTION_PERM:
-      request->permutation = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_CLASS:
-      return parse_class(value, &request->plan_options.device_class);
-    case RLO__OPTION_ALPHA:
-      return rlo__factor_parse(verb, "--alpha", value, &combine->alpha);
-    case RLO__OPTION_BETA:
-      return rlo__factor_parse(verb, "--beta", value, &combine->beta);
-    case RLO__OPTION_FAMILY:
-      request->plan_options.family = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_SCHEDULE:
-      request->plan_options.schedule = value;
-      return RLO__EXIT_OK;
-    default:
-      request->has_source = true;
-      return RLO__EXIT_OK;
-  }
 }
 
 static int take_shapes(explain_request *request, int argc, char **argv) {
@@ -523,20 +498,21 @@ static int take_shapes(explain_request *request, int argc, char **argv) {
   return code;
 }
 
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"alpha", required_argument, NULL, RLO__OPTION_ALPHA},
-    {"beta", required_argument, NULL, RLO__OPTION_BETA},
-    {"class", required_argument, NULL, RLO__OPTION_CLASS},
-    {"family", required_argument, NULL, RLO__OPTION_FAMILY},
-    {"schedule", required_argument, NULL, RLO__OPTION_SCHEDULE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("perm", TEXT, explain_request, permutation),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION("alpha", FACTOR, explain_request, report.combine.alpha),
+    RLO__OPTION("beta", FACTOR, explain_request, report.combine.beta),
+    RLO__OPTION_BY(
+        "class", CALL, explain_request, plan_options.device_class, take_class),
+    RLO__OPTION("family", TEXT, explain_request, plan_options.family),
+    RLO__OPTION("schedule", TEXT, explain_request, plan_options.schedule),
     /* The former name. */
-    {"way", required_argument, NULL, RLO__OPTION_SCHEDULE},
-    {"source", no_argument, NULL, RLO__OPTION_SOURCE},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    RLO__OPTION("way", TEXT, explain_request, plan_options.schedule),
+    RLO__OPTION("source", FLAG, explain_request, has_source),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
@@ -595,6 +571,5 @@ const rlo__command rlo__cmd_explain = {
         "Example: relayout explain 'f32[64,48]' 'f32[64,48]{0,1}' --class "
         "cpu\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -69,6 +69,10 @@ static int print_element(const rlo_shape *shape,
   return RLO__EXIT_OK;
 }
 
+typedef struct index_request {
+  bool is_inverse;
+} index_request;
+
 static bool is_negative_number(const char *text) {
   return text[0] == '-' && isdigit((unsigned char)text[1]);
 }
@@ -79,26 +83,19 @@ static int count_before_negative(int argc, char **argv) {
   return argc > 2 && is_negative_number(argv[argc - 1]) ? argc - 1 : argc;
 }
 
-static int take_option(void *is_inverse, int option, const char *value) {
-  (void)option;
-  (void)value;
-  *(bool *)is_inverse = true;
-  return RLO__EXIT_OK;
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"inverse", no_argument, NULL, RLO__OPTION_INVERSE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("inverse", FLAG, index_request, is_inverse),
     {0}};
 
 static int run(int argc, char **argv) {
   rlo__common_options common;
-  bool is_inverse = false;
+  index_request request = {false};
   int code = rlo__options_take(&rlo__cmd_index,
                                count_before_negative(argc, argv),
                                argv,
-                               &is_inverse,
+                               &request,
                                &common);
   if (code != RLO__EXIT_OK) {
     return code;
@@ -108,7 +105,7 @@ static int run(int argc, char **argv) {
       argc,
       argv,
       2,
-      is_inverse ? "a shape and a slot" : "a shape and an index",
+      request.is_inverse ? "a shape and a slot" : "a shape and an index",
       &operands);
   if (code != RLO__EXIT_OK) {
     return code;
@@ -118,8 +115,8 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return is_inverse ? print_element(&shape, operands[1], common.is_json)
-                    : print_slot(&shape, operands[1], common.is_json);
+  return request.is_inverse ? print_element(&shape, operands[1], common.is_json)
+                            : print_slot(&shape, operands[1], common.is_json);
 }
 
 const rlo__command rlo__cmd_index = {
@@ -139,6 +136,5 @@ const rlo__command rlo__cmd_index = {
         "\n"
         "Example: relayout index 'f32[2,3]{0,1:pad(3,5)}' 1,2\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -304,74 +304,74 @@ typedef struct op_arguments {
   bool is_listing;
 } op_arguments;
 
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"list", no_argument, NULL, RLO__OPTION_LIST},
-    {"attr", required_argument, NULL, RLO__OPTION_ATTR},
-    {"attrs", required_argument, NULL, RLO__OPTION_ATTRS},
-    {"input", required_argument, NULL, RLO__OPTION_INPUT},
-    {"from", required_argument, NULL, RLO__OPTION_FROM},
-    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
-    {"alpha", required_argument, NULL, RLO__OPTION_ALPHA},
-    {"beta", required_argument, NULL, RLO__OPTION_BETA},
-    {"accumulate", no_argument, NULL, RLO__OPTION_ACCUMULATE},
-    {"to", required_argument, NULL, RLO__OPTION_TO},
-    {"profile", no_argument, NULL, RLO__OPTION_PROFILE},
-    {"trace", required_argument, NULL, RLO__OPTION_TRACE},
-    RLO__STREAM_OPTIONS,
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
-    {0}};
-
-static int take_option(void *payload, int option, const char *value) {
-  op_arguments *arguments = payload;
-  rlo__op_request *request = &arguments->request;
-  switch (option) {
-    case RLO__OPTION_LIST:
-      arguments->is_listing = true;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_ATTR:
-      if (request->num_attributes == RLO__MAX_OP_ATTRIBUTES) {
-        return rlo__fail_usage(
-            "op", "--attr is given more than %d times", RLO__MAX_OP_ATTRIBUTES);
-      }
-      request->attributes[request->num_attributes++] = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_ATTRS:
-      if (request->attributes_path != NULL) {
-        return rlo__fail_usage("op", "--attrs is given twice");
-      }
-      request->attributes_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_INPUT:
-      request->inputs[request->num_inputs++] = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_FROM:
-      request->from[request->num_from++] = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_TO:
-      request->to = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_PROFILE:
-      request->profile.is_printed = true;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_TRACE:
-      request->profile.trace_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_BITCAST:
-      request->is_bitcast = true;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_ALPHA:
-      return rlo__factor_parse("op", "--alpha", value, &request->factors.alpha);
-    case RLO__OPTION_BETA:
-      return rlo__factor_parse("op", "--beta", value, &request->factors.beta);
-    case RLO__OPTION_ACCUMULATE:
-      request->factors.beta = 1.0;
-      return RLO__EXIT_OK;
-    default:
-      return rlo__stream_option_take("op", option, value, &request->stream);
+static int take_attribute(const char *verb, const char *value, void *field) {
+  rlo__op_request *request = field;
+  if (request->num_attributes == RLO__MAX_OP_ATTRIBUTES) {
+    return rlo__fail_usage(
+        verb, "--attr is given more than %d times", RLO__MAX_OP_ATTRIBUTES);
   }
+  request->attributes[request->num_attributes++] = value;
+  return RLO__EXIT_OK;
 }
+
+static int take_attributes_path(const char *verb,
+                                const char *value,
+                                void *field) {
+  const char **path = field;
+  if (*path != NULL) {
+    return rlo__fail_usage(verb, "--attrs is given twice");
+  }
+  *path = value;
+  return RLO__EXIT_OK;
+}
+
+static int take_input(const char *verb, const char *value, void *field) {
+  rlo__op_request *request = field;
+  (void)verb;
+  request->inputs[request->num_inputs++] = value;
+  return RLO__EXIT_OK;
+}
+
+static int take_from(const char *verb, const char *value, void *field) {
+  rlo__op_request *request = field;
+  (void)verb;
+  request->from[request->num_from++] = value;
+  return RLO__EXIT_OK;
+}
+
+static int accumulate(const char *verb, const char *value, void *field) {
+  (void)verb;
+  (void)value;
+  *(double *)field = 1.0;
+  return RLO__EXIT_OK;
+}
+
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("list", FLAG, op_arguments, is_listing),
+    RLO__OPTION_BY("attr", CALL, op_arguments, request, take_attribute),
+    RLO__OPTION_BY("attrs",
+                   CALL,
+                   op_arguments,
+                   request.attributes_path,
+                   take_attributes_path),
+    RLO__OPTION_BY("input", CALL, op_arguments, request, take_input),
+    RLO__OPTION_BY("from", CALL, op_arguments, request, take_from),
+    RLO__OPTION("bitcast", FLAG, op_arguments, request.is_bitcast),
+    RLO__OPTION("alpha", FACTOR, op_arguments, request.factors.alpha),
+    RLO__OPTION("beta", FACTOR, op_arguments, request.factors.beta),
+    RLO__OPTION_BY("accumulate",
+                   CALL_BARE,
+                   op_arguments,
+                   request.factors.beta,
+                   accumulate),
+    RLO__OPTION("to", TEXT, op_arguments, request.to),
+    RLO__OPTION("profile", FLAG, op_arguments, request.profile.is_printed),
+    RLO__OPTION("trace", TEXT, op_arguments, request.profile.trace_path),
+    RLO__STREAM_OPTIONS(op_arguments, request.stream),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
+    {0}};
 
 static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   rlo__op_request *request = &arguments->request;
@@ -507,6 +507,5 @@ const rlo__command rlo__cmd_op = {
         "complete on the disk.\n",
     .print_more_help = rlo__array_file_print_help,
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -432,28 +432,6 @@ static int explain(const sharded *from,
 
 /* ------------------------------------------------------------ command line */
 
-static int take_option(void *user, int option, const char *value) {
-  request *r = user;
-  switch (option) {
-    case RLO__OPTION_PERM:
-      r->permutation = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_EXPLAIN:
-      r->is_explained = true;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_RELABEL:
-      r->is_relabelled = true;
-      return RLO__EXIT_OK;
-    default:
-      return rlo__number_parse("shard",
-                               "--devices",
-                               value,
-                               1,
-                               RLO_SHARDING_MAX_DEVICES,
-                               &r->num_devices);
-  }
-}
-
 static int run_operands(char **operands,
                         const request *r,
                         const rlo__common_options *common) {
@@ -481,14 +459,15 @@ static int run_operands(char **operands,
   return code;
 }
 
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"devices", required_argument, NULL, RLO__OPTION_DEVICES},
-    {"explain", no_argument, NULL, RLO__OPTION_EXPLAIN},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"relabel", no_argument, NULL, RLO__OPTION_RELABEL},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION_WITHIN(
+        "devices", request, num_devices, 1, RLO_SHARDING_MAX_DEVICES),
+    RLO__OPTION("explain", FLAG, request, is_explained),
+    RLO__OPTION("perm", TEXT, request, permutation),
+    RLO__OPTION("relabel", FLAG, request, is_relabelled),
     {0}};
 
 static int run(int argc, char **argv) {
@@ -555,6 +534,5 @@ const rlo__command rlo__cmd_shard = {
         "sharding={devices=[2,1,4]<=[4,2]T(1,0)}' \\\n"
         "           'f32[16,16,16] sharding={devices=[1,8,1]<=[8]}'\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -270,14 +270,14 @@ static int run_word(const tune_request *request, const char *word) {
 
 /* ------------------------------------------------------------ command line */
 
-static int parse_seconds(const char *text, double *out_seconds) {
+static int take_seconds(const char *verb, const char *value, void *field) {
   char *end = NULL;
-  double seconds = strtod(text, &end);
-  if (end == text || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0)) {
+  double seconds = strtod(value, &end);
+  if (end == value || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0)) {
     return rlo__fail_usage(
-        "tune", "--seconds: '%s' is not a number above 0 and up to 3600", text);
+        verb, "--seconds: '%s' is not a number above 0 and up to 3600", value);
   }
-  *out_seconds = seconds;
+  *(double *)field = seconds;
   return RLO__EXIT_OK;
 }
 
@@ -306,32 +306,15 @@ static int read_pairs(tune_request *request, int argc, char **argv) {
       &request->suite, argv[0], operands[0], operands[1], permutation);
 }
 
-static int take_option(void *payload, int option, const char *value) {
-  tune_request *request = payload;
-  switch (option) {
-    case RLO__OPTION_PERM:
-      request->permutation = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_SECONDS:
-      return parse_seconds(value, &request->seconds);
-    case RLO__OPTION_SUITE:
-      request->suite_path = value;
-      return RLO__EXIT_OK;
-    default:
-      request->is_again = true;
-      return RLO__EXIT_OK;
-  }
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"seconds", required_argument, NULL, RLO__OPTION_SECONDS},
-    {"suite", required_argument, NULL, RLO__OPTION_SUITE},
-    {"again", no_argument, NULL, RLO__OPTION_AGAIN},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("perm", TEXT, tune_request, permutation),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION_BY("seconds", CALL, tune_request, seconds, take_seconds),
+    RLO__OPTION("suite", TEXT, tune_request, suite_path),
+    RLO__OPTION("again", FLAG, tune_request, is_again),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
@@ -403,6 +386,5 @@ const rlo__command rlo__cmd_tune = {
         "\n"
         "Example: relayout tune 'f32[4096,4096]' 'f32[4096,4096]{0,1}'\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

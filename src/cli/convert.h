@@ -57,6 +57,9 @@ int rlo__convert_request_take(const rlo__command *command,
                               char **argv,
                               rlo__convert_request *out_request);
 
+/** For rlo__option.take: --byte-order. */
+int rlo__take_byte_order(const char *verb, const char *value, void *field);
+
 /** Opens the source of a conversion, of which only the request is set, and sets
  *  what is known then: the permutation and the shape of the output. Release
  *  with rlo__array_source_close, if this succeeds. */

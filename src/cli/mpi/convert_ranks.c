@@ -255,19 +255,34 @@ static int convert(run *r) {
 }
 
 /* Of those of `relayout convert`. */
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"from", required_argument, NULL, RLO__OPTION_FROM},
-    {"to", required_argument, NULL, RLO__OPTION_TO},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"host", no_argument, NULL, RLO__OPTION_HOST},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICES},
-    {"memory", required_argument, NULL, RLO__OPTION_MEMORY},
-    {"io", required_argument, NULL, RLO__OPTION_IO},
-    {"offset", required_argument, NULL, RLO__OPTION_OFFSET},
-    {"byte-order", required_argument, NULL, RLO__OPTION_BYTE_ORDER},
-    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("from", TEXT, rlo__convert_request, from),
+    RLO__OPTION("to", TEXT, rlo__convert_request, to),
+    RLO__OPTION("perm", TEXT, rlo__convert_request, permutation),
+    RLO__OPTION("host", FLAG, rlo__convert_request, stream.is_host),
+    RLO__OPTION_BY("device",
+                   CALL,
+                   rlo__convert_request,
+                   stream,
+                   rlo__stream_option_take_device),
+    RLO__OPTION_BYTES("memory",
+                      rlo__convert_request,
+                      stream.memory_bytes,
+                      RLO_SERVICE_MIN_HOST_BYTES),
+    RLO__OPTION_BY("io",
+                   CALL,
+                   rlo__convert_request,
+                   stream.is_direct,
+                   rlo__stream_option_take_io),
+    RLO__OPTION_BYTES("offset", rlo__convert_request, hints.offset_bytes, 0),
+    RLO__OPTION_BY("byte-order",
+                   CALL,
+                   rlo__convert_request,
+                   hints.byte_order,
+                   rlo__take_byte_order),
+    RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast),
     {0}};
 
 static const char help[] =
