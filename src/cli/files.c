@@ -157,7 +157,7 @@ static int open_file(const char *path,
   return error == 0 ? RLO__EXIT_OK : fail_write(path, error);
 }
 
-static int put_in_place(rlo__output_file *output) {
+int rlo__output_file_commit(rlo__output_file *output) {
   rlo__file_replace *file = &output->file;
   bool is_listed = file->temp_path[0] != '\0';
   sigset_t before;
@@ -266,21 +266,9 @@ int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {
   return result == 0 ? RLO__EXIT_OK : fail_write(file->file.path, errno);
 }
 
-int rlo__output_files_commit(rlo__output_file *files, int32_t count) {
-  int code = RLO__EXIT_OK;
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    if (files[n].file.temp_path[0] != '\0') {
-      /* Syncs while signals still end the command: it may take minutes. */
-      int error = rlo__file_replace_finish(&files[n].file);
-      code = error == 0 ? RLO__EXIT_OK : fail_write(files[n].file.path, error);
-    }
-  }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    if (files[n].file.temp_path[0] != '\0') {
-      code = put_in_place(&files[n]);
-    }
-  }
-  return code;
+int rlo__output_file_finish(rlo__output_file *file) {
+  int error = rlo__file_replace_finish(&file->file);
+  return error == 0 ? RLO__EXIT_OK : fail_write(file->file.path, error);
 }
 
 /* Writes a file beside its target. Leaves no file on failure. */
@@ -319,7 +307,7 @@ int rlo__outputs_write(const rlo__output *outputs, int32_t count) {
     num_made += code == RLO__EXIT_OK;
   }
   for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    code = put_in_place(&files[n]);
+    code = rlo__output_file_commit(&files[n]);
   }
   for (int32_t n = 0; n < num_made; ++n) {
     rlo__output_file_abandon(&files[n]);

@@ -114,9 +114,11 @@ int rlo__output_file_begin(const char *path,
 /** Gives the part a size: what is new is zero. */
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes);
 
-/** Syncs the files, all of them before the first gets its name, and syncs their
- *  folders; passes over those of zeros. */
-int rlo__output_files_commit(rlo__output_file *files, int32_t count);
+/** Syncs the part while signals still end the command: it may take minutes. */
+int rlo__output_file_finish(rlo__output_file *file);
+
+/** Gives the part, which is finished, its name, and syncs its folder. */
+int rlo__output_file_commit(rlo__output_file *file);
 
 /** Removes the part and its journal, if it has not become the file. May be
  *  repeated. */

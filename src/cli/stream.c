@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "message.h"
 #include "progress.h"
@@ -19,6 +20,18 @@
 /* How long to wait between two looks at a job. */
 #define LOOK_MILLISECONDS 100
 
+/* Where an output is while it is made. */
+typedef struct place {
+  rlo__output_file part;
+  /* Where the array begins in the part. */
+  int64_t offset_bytes;
+  /* What a job of two passes uses behind the array. */
+  int64_t scratch_bytes;
+  /* Of what is no regular file, in shared memory, until it is written; else
+   * NULL. */
+  void *memory;
+} place;
+
 /*
  * Where the jobs run. With devices, in the child process that uses the driver:
  * the pieces pass through the driver's memory there. The child draws the
@@ -31,14 +44,8 @@
  */
 typedef struct run {
   const rlo__stream *stream;
-  /* For each output its part, and where the array begins in it. */
-  rlo__output_file *parts;
-  int64_t *offsets;
-  /* Of what is no regular file, in shared memory, until it is written; else
-   * NULL. */
-  void **memory;
-  /* Of each, what a job of two passes uses behind the array. */
-  int64_t *scratch;
+  /* One for each output. */
+  place *places;
   /* In shared memory. */
   rlo__stream_result *result;
   rlo__session *sessions;
@@ -171,17 +178,18 @@ static int create_storages(run *r) {
       return rlo__stream_fail_submit(s);
     }
     const int32_t output = s->jobs[n].output;
-    r->scratch[output] = r->memory[output] == NULL ? estimate.scratch_bytes : 0;
+    r->places[output].scratch_bytes =
+        r->places[output].memory == NULL ? estimate.scratch_bytes : 0;
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
     const int64_t bytes = s->outputs[n].bytes;
     rlo_storage **storage = &r->storages[s->num_sources + n];
     rlo_status status =
-        r->memory[n] != NULL
-            ? rlo_storage_from_memory(r->memory[n], bytes, storage)
-            : rlo_storage_from_fd(r->parts[n].file.fd,
-                                  r->offsets[n],
-                                  bytes + r->scratch[n],
+        r->places[n].memory != NULL
+            ? rlo_storage_from_memory(r->places[n].memory, bytes, storage)
+            : rlo_storage_from_fd(r->places[n].part.file.fd,
+                                  r->places[n].offset_bytes,
+                                  bytes + r->places[n].scratch_bytes,
                                   &hints,
                                   storage);
     if (status != RLO_OK) {
@@ -204,9 +212,9 @@ static int submit(run *r) {
     const rlo__stream_job *job = &s->jobs[n];
     rlo__journal_path journal;
     rlo__stream_name_journal(
-        s, n, r->parts[job->output].unfinished.journal_path, &journal);
+        s, n, r->places[job->output].part.unfinished.journal_path, &journal);
     rlo_job_options options = rlo__stream_job_options(s, n, &journal);
-    options.scratch_bytes = r->scratch[job->output];
+    options.scratch_bytes = r->places[job->output].scratch_bytes;
     rlo_status status =
         rlo_service_submit(r->service,
                            job->problem,
@@ -326,9 +334,9 @@ static int cut_off_scratch(run *r) {
   const rlo__stream *s = r->stream;
   int code = RLO__EXIT_OK;
   for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
-    if (r->scratch[n] > 0) {
-      code = rlo__output_file_resize(&r->parts[n],
-                                     r->offsets[n] + s->outputs[n].bytes);
+    if (r->places[n].scratch_bytes > 0) {
+      code = rlo__output_file_resize(
+          &r->places[n].part, r->places[n].offset_bytes + s->outputs[n].bytes);
     }
   }
   return code;
@@ -379,13 +387,13 @@ static int begin_memory(run *r, int32_t n) {
   const int64_t bytes = r->stream->outputs[n].bytes;
   int64_t held_bytes = 0;
   for (int32_t k = 0; k < n; ++k) {
-    held_bytes += r->memory[k] != NULL ? r->stream->outputs[k].bytes : 0;
+    held_bytes += r->places[k].memory != NULL ? r->stream->outputs[k].bytes : 0;
   }
   int code = rlo__memory_check(held_bytes, bytes);
   if (code == RLO__EXIT_OK) {
-    r->memory[n] = rlo__shared_create((size_t)bytes);
+    r->places[n].memory = rlo__shared_create((size_t)bytes);
   }
-  return r->memory[n] == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
+  return r->places[n].memory == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
 }
 
 /* Opens the part of an output and writes the header. */
@@ -405,18 +413,19 @@ static int begin_output(run *r, int32_t n) {
   int code = rlo__array_make_header(
       output->path, output->shape, head, &start.head_bytes);
   if (code == RLO__EXIT_OK) {
-    code = rlo__output_file_begin(output->path, &start, &r->parts[n]);
+    code = rlo__output_file_begin(output->path, &start, &r->places[n].part);
   }
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  r->offsets[n] = (int64_t)start.head_bytes;
+  r->places[n].offset_bytes = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
   if (rlo__stream_count_jobs(r->stream, n) == 0) {
-    code = rlo__output_file_resize(&r->parts[n], r->offsets[n] + output->bytes);
+    code = rlo__output_file_resize(&r->places[n].part,
+                                   r->places[n].offset_bytes + output->bytes);
   }
   if (code != RLO__EXIT_OK) {
-    rlo__output_file_abandon(&r->parts[n]);
+    rlo__output_file_abandon(&r->places[n].part);
   }
   return code;
 }
@@ -426,15 +435,17 @@ static int commit_outputs(run *r) {
   const rlo__stream *s = r->stream;
   int code = RLO__EXIT_OK;
   for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
-    if (r->memory[n] != NULL) {
-      const rlo__array_target target = {
-          s->outputs[n].path, s->outputs[n].shape, r->memory[n]};
-      code = rlo__arrays_save(&target, 1);
+    const rlo__array_target target = {
+        s->outputs[n].path, s->outputs[n].shape, r->places[n].memory};
+    code = target.data != NULL ? rlo__arrays_save(&target, 1)
+                               : rlo__output_file_finish(&r->places[n].part);
+  }
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
+    if (r->places[n].memory == NULL) {
+      code = rlo__output_file_commit(&r->places[n].part);
     }
   }
-  return code == RLO__EXIT_OK
-             ? rlo__output_files_commit(r->parts, s->num_outputs)
-             : code;
+  return code;
 }
 
 static int finish_outputs(run *r) {
@@ -446,8 +457,11 @@ static int finish_outputs(run *r) {
   for (int32_t n = 0;
        code == RLO__EXIT_OK && s->is_verified && n < s->num_outputs;
        ++n) {
-    code = rlo__stream_verify(
-        s, n, r->parts[n].file.fd, r->offsets[n], r->memory[n]);
+    code = rlo__stream_verify(s,
+                              n,
+                              r->places[n].part.file.fd,
+                              r->places[n].offset_bytes,
+                              r->places[n].memory);
   }
   r->is_spoilt = code != RLO__EXIT_OK;
   return r->is_spoilt ? code : commit_outputs(r);
@@ -459,12 +473,13 @@ static void end_outputs(run *r, int32_t num_begun) {
   r->is_spoilt |= r->result->has_begun && r->result->status == RLO_DATA_LOSS;
   bool stays = false;
   for (int32_t n = 0; n < num_begun; ++n) {
-    if (r->memory[n] != NULL) {
-      rlo__shared_release(r->memory[n], (size_t)r->stream->outputs[n].bytes);
-    } else if (!r->is_spoilt && rlo__output_file_leave(&r->parts[n])) {
+    if (r->places[n].memory != NULL) {
+      rlo__shared_release(r->places[n].memory,
+                          (size_t)r->stream->outputs[n].bytes);
+    } else if (!r->is_spoilt && rlo__output_file_leave(&r->places[n].part)) {
       stays = true;
     } else {
-      rlo__output_file_abandon(&r->parts[n]);
+      rlo__output_file_abandon(&r->places[n].part);
     }
   }
   if (stays && r->result->has_begun) {
@@ -497,17 +512,10 @@ int rlo__stream_run_share(const rlo__stream *stream,
                           int fd,
                           int64_t offset_bytes,
                           rlo__stream_result *out_result) {
-  rlo__output_file part = {.file.fd = fd};
-  int64_t scratch = 0;
-  void *memory = NULL;
+  place share = {.part.file.fd = fd, .offset_bytes = offset_bytes};
   *out_result =
       (rlo__stream_result){.info = RLO_JOB_INFO_INIT, .status = RLO_OK};
-  run r = {.stream = stream,
-           .parts = &part,
-           .offsets = &offset_bytes,
-           .scratch = &scratch,
-           .memory = &memory,
-           .result = out_result};
+  run r = {.stream = stream, .places = &share, .result = out_result};
   return run_jobs(&r);
 }
 
@@ -522,19 +530,9 @@ static int run_stream(const rlo__stream *stream,
   }
   *r.result = *out_result;
   rlo__stream_words_make(stream, &r.result->info, &r.words);
-  r.parts = calloc((size_t)stream->num_outputs, sizeof(*r.parts));
-  r.offsets = calloc((size_t)stream->num_outputs, sizeof(*r.offsets));
-  r.scratch = calloc((size_t)stream->num_outputs, sizeof(*r.scratch));
-  r.memory = calloc((size_t)stream->num_outputs, sizeof(*r.memory));
-  int code =
-      r.parts == NULL || r.offsets == NULL || r.scratch == NULL ||
-              r.memory == NULL
-          ? rlo__fail("cannot get memory for %d files", stream->num_outputs)
-          : run_into_parts(&r);
-  free((void *)r.memory);
-  free(r.scratch);
-  free(r.offsets);
-  free(r.parts);
+  r.places = rlo__alloc_array((size_t)stream->num_outputs, sizeof(*r.places));
+  int code = r.places == NULL ? rlo__fail_last() : run_into_parts(&r);
+  rlo__free(r.places);
   *out_result = *r.result;
   rlo__shared_release(r.result, sizeof(*r.result));
   return code;

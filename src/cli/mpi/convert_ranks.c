@@ -203,8 +203,11 @@ static int move(run *r) {
 }
 
 static int commit(run *r) {
-  return r->ranks->rank == 0 ? rlo__output_files_commit(&r->output, 1)
-                             : RLO__EXIT_OK;
+  if (r->ranks->rank != 0) {
+    return RLO__EXIT_OK;
+  }
+  int code = rlo__output_file_finish(&r->output);
+  return code == RLO__EXIT_OK ? rlo__output_file_commit(&r->output) : code;
 }
 
 /* ----------------------------------------------------------------- the verb */
