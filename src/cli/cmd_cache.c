@@ -18,7 +18,7 @@ typedef struct cache_request {
   rlo__common_options common;
   /* NULL if not given. */
   const char *suite_path;
-  /* Of warm. */
+  /* The pairs of warm. */
   rlo__pair_suite suite;
   /* While it is open. */
   rlo__session *session;
@@ -84,7 +84,7 @@ static int clear(bool is_json) {
 
 /* ------------------------------------------------------------------- warm */
 
-/* Of images, matrices and tables of 1, 2 and 4 bytes to an element. Programs
+/* Images, matrices and tables of 1, 2 and 4 bytes to an element. Programs
  * serve all shapes, but distinguish whether rows begin at lines of 64 bytes. */
 static const char *const common_pairs[][3] = {
     {"f32[1024,1024]", "f32[1024,1024]{0,1}", NULL},
@@ -171,8 +171,8 @@ static int warm_pair(void *payload,
     return rlo__fail_last();
   }
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  /* As buffers are. The program for memory that is not aligned is compiled when
-   * such memory is first enqueued. */
+  /* Buffers are aligned. The program for memory that is not aligned is compiled
+   * when such memory is first enqueued. */
   options.is_aligned = true;
   rlo_plan *plan = NULL;
   if (rlo_plan_create(request->session->context, problem, &options, &plan) !=

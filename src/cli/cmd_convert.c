@@ -34,7 +34,7 @@ static int open_source(rlo__conversion *c) {
   return rlo__array_source_open(c->request.input_path, &hints, &c->source);
 }
 
-/* Whether the array is moved in several pieces, mostly. */
+/* Returns whether the array is moved in several pieces, mostly. */
 static bool is_in_pieces(const rlo__conversion *c) {
   return rlo__stream_is_asked_for(&c->request.stream) ||
          c->request.stream.is_resumed || c->source.bytes > RLO__LARGE_BYTES ||

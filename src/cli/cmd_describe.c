@@ -249,7 +249,7 @@ static void print(const description *d, bool is_json) {
 
 /* ---------------------------------------------------------------- arguments */
 
-/* What is to be described: one of a text, a NumPy array and files. */
+/* The subject of a description: one of a text, a NumPy array and files. */
 typedef struct describe_request {
   numpy_array numpy;
   const char *proto_path;
@@ -304,8 +304,8 @@ static int check_options(const describe_request *request) {
 
 /* ------------------------------------------------------------------ running */
 
-/* Whether a text begins as a tuple, a program, a buffer, a token or an opaque
- * value does. */
+/* Returns whether a text begins as a tuple, a program, a buffer, a token or an
+ * opaque value does. */
 static bool is_tree_text(const char *text) {
   static const char *const starts[] = {"(", "b(", "token", "opaque"};
   const char *at = text + strspn(text, " \t\r\n");

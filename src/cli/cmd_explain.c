@@ -20,7 +20,7 @@
 /* Rewriting steps that are stored; further ones are counted only. */
 enum { MAX_STEPS = 256 };
 
-/* What `relayout explain` prints about a relayout. */
+/* The facts that `relayout explain` prints about a relayout. */
 typedef struct explain_report {
   rlo_shape src;
   rlo_shape dst;

@@ -46,7 +46,7 @@ static int check_paths(rlo__op *op) {
 
 static int open_inputs(rlo__op *op) {
   /* Each may have one more descriptor, for a storage. */
-  rlo__files_allow(2 * (op->num_inputs + op->num_outputs));
+  op->has_files = rlo__files_allow(2 * (op->num_inputs + op->num_outputs));
   for (int32_t n = 0; n < op->num_inputs; ++n) {
     rlo__file_hints hints = RLO__FILE_HINTS_INIT;
     hints.is_bitcast = op->request->is_bitcast;
@@ -97,6 +97,11 @@ static int infer_outputs(rlo__op *op) {
 
 /* Gives the results their layout. */
 static int place_outputs(rlo__op *op) {
+  const rlo__stream_options *options = &op->request->stream;
+  op->is_in_pieces = rlo__stream_is_asked_for(options) || options->is_resumed;
+  for (int32_t n = 0; n < op->num_inputs; ++n) {
+    op->is_in_pieces |= op->sources[n].bytes > RLO__LARGE_BYTES;
+  }
   for (int32_t n = 0; n < op->num_outputs; ++n) {
     rlo_shape *shape = &op->output_shapes[n];
     int code = op->request->to == NULL
@@ -111,6 +116,7 @@ static int place_outputs(rlo__op *op) {
     }
     op->outputs[n] = (rlo__stream_output){
         op->paths[op->num_inputs + n], shape, extent.physical_bytes};
+    op->is_in_pieces |= extent.physical_bytes > RLO__LARGE_BYTES;
     for (int32_t k = 0; k < op->num_inputs; ++k) {
       op->sources[k].has_checked_values |=
           rlo__values_may_be_cut(op->input_shapes[k], shape);
@@ -187,7 +193,8 @@ static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
                               .num_outputs = op->num_outputs,
                               .jobs = list->jobs,
                               .num_jobs = list->num_jobs,
-                              .has_events = true,
+                              .has_events = op->is_in_pieces,
+                              .is_whole = !op->is_in_pieces,
                               .report = rlo__op_report,
                               .payload = op};
   return rlo__stream_do(&stream, out_is_done);
@@ -212,22 +219,6 @@ static int run_in_pieces(const rlo__op *op, bool *out_is_done) {
   return code;
 }
 
-/* What is small is faster without threads and pieces. */
-static bool is_stream_wanted(const rlo__op *op) {
-  const rlo__stream_options *options = &op->request->stream;
-  if (rlo__op_factors_matter(&op->request->factors)) {
-    return false;
-  }
-  bool is_large = rlo__stream_is_asked_for(options) || options->is_resumed;
-  for (int32_t n = 0; n < op->num_inputs; ++n) {
-    is_large |= op->sources[n].bytes > RLO__LARGE_BYTES;
-  }
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    is_large |= op->outputs[n].bytes > RLO__LARGE_BYTES;
-  }
-  return is_large;
-}
-
 static int run_profiled(rlo__op *op) {
   int code = rlo__op_profile_init(&op->profile);
   if (code == RLO__EXIT_OK) {
@@ -249,7 +240,9 @@ static int run_operation(rlo__op *op) {
     return run_profiled(op);
   }
   bool is_done = false;
-  int code = is_stream_wanted(op) ? run_in_pieces(op, &is_done) : RLO__EXIT_OK;
+  const bool is_loaded = rlo__op_factors_matter(&op->request->factors) ||
+                         !(op->has_files || op->is_in_pieces);
+  int code = is_loaded ? RLO__EXIT_OK : run_in_pieces(op, &is_done);
   if (code != RLO__EXIT_OK || is_done) {
     return code;
   }
@@ -495,11 +488,10 @@ const rlo__command rlo__cmd_op = {
         "Large arrays. If an input or a result has more than 64 MiB, an\n"
         "operation that moves bytes or converts types runs in pieces, and no\n"
         "array is in memory as a whole. What sums, adds or loads indices is\n"
-        "loaded; so is everything with --alpha or --beta, what goes into a "
-        "pipe,\n"
-        "and, if there is memory for it, what writes short runs between those "
-        "of\n"
-        "others, as pack does along the last dimension:\n"
+        "loaded; so is everything with --alpha or --beta and, if there is "
+        "memory\n"
+        "for it, what writes short runs between those of others, as pack does\n"
+        "along the last dimension:\n"
         "\n" RLO__STREAM_HELP
         "\n"
         "NAME may be written in any case, with or without underscores. Prints\n"

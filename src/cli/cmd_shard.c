@@ -83,7 +83,7 @@ static const char *format_box(const rlo_box *box, char text[BOX_BYTES]) {
   return text;
 }
 
-/* What a device holds. */
+/* The part that a device holds. */
 typedef struct part {
   rlo_box box;
   rlo_shape shape;

@@ -132,7 +132,7 @@ static int tune(void *payload) {
 typedef struct printer {
   rlo__report report;
   int32_t num_records;
-  /* Of the previous record. */
+  /* The previous record's. */
   char device[512];
   char driver[512];
   uint64_t table;

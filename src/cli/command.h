@@ -9,7 +9,7 @@
 
 /** How an option is read, and as what it is stored. */
 typedef enum rlo__option_kind {
-  /** Of rlo__common_options. */
+  /** Fields of rlo__common_options. */
   RLO__OPTION_HELP,
   RLO__OPTION_JSON,
   RLO__OPTION_DEVICE,
@@ -35,7 +35,7 @@ typedef enum rlo__option_kind {
 typedef struct rlo__option {
   const char *name;
   rlo__option_kind kind;
-  /** Of its field in the verb's request. */
+  /** Where its field is in the verb's request. */
   size_t offset;
   int64_t min, max;
   /** Returns RLO__EXIT_OK, or prints the error and returns RLO__EXIT_USAGE. */

@@ -13,7 +13,7 @@
  *  Functions that return an int return an exit code of message.h, after a
  *  message unless it is RLO__EXIT_OK. */
 
-/** What the command line asks for. All borrowed. */
+/** The request of a command line. All borrowed. */
 typedef struct rlo__convert_request {
   const char *input_path;
   const char *output_path;

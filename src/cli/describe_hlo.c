@@ -15,7 +15,7 @@
 #include "message.h"
 #include "report.h"
 
-/* What a table of names holds, at its beginning. */
+/* The beginning of each entry of a table of names. */
 typedef struct named {
   rlo__table_node node;
   char *name;
@@ -25,7 +25,7 @@ typedef struct named {
 typedef struct array_kind {
   /* Its name is the text of the shape. */
   named named;
-  /* Of one. */
+  /* The sizes of one. */
   rlo__array_sizes sizes;
   /* Numbers in `uses`, from 1 on; 0: none. The last one, and the first that is
    * in memory. */
@@ -46,7 +46,7 @@ typedef struct use {
   array_kind *kind;
   const computation *computation;
   int64_t count;
-  /* Of the first one. */
+  /* The first one's. */
   char *name, *opcode;
   int64_t line;
 } use;

@@ -18,7 +18,7 @@ typedef struct listing {
   rlo__report report;
   bool is_measuring;
   int name_width, bytes_width, physical_width;
-  /* What the current tree is called, "" for none. */
+  /* The name of the current tree, "" for none. */
   const char *name;
 } listing;
 

@@ -22,7 +22,7 @@ typedef enum rlo__byte_order {
   RLO__BYTE_ORDER_BIG = 2
 } rlo__byte_order;
 
-/** What the user says about a file. */
+/** The user's hints about a file. */
 typedef struct rlo__file_hints {
   /** The shape of --from: its slots are what the file must hold. NULL: the
    *  shape is that of the header. */

@@ -72,14 +72,18 @@ void rlo__input_file_close(const rlo__input_file *file) {
   close(file->descriptor);
 }
 
-void rlo__files_allow(int32_t count) {
+bool rlo__files_allow(int32_t count) {
   const rlim_t wanted = (rlim_t)count + OWN_FILES;
   struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return true;
+  }
+  if (limit.rlim_cur < wanted) {
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
     /* The open that fails otherwise names its file. */
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
+  return limit.rlim_cur >= wanted;
 }
 
 bool rlo__path_is_same_file(const char *a, const char *b) {
@@ -175,7 +179,7 @@ int rlo__output_file_commit(rlo__output_file *output) {
   return RLO__EXIT_OK;
 }
 
-/* What cannot be synced, such as a device, is not. */
+/* A file that cannot be synced, such as a device, is not. */
 static int sync_data(int descriptor) {
   int result;
   do {
@@ -204,7 +208,7 @@ static int begin_part(const char *path,
   return RLO__EXIT_OK;
 }
 
-/* Whether a part begins with the head of this output. */
+/* Fails unless a part begins with the head of this output. */
 static int check_head(const char *path,
                       const rlo__output_start *start,
                       const rlo__output_file *file) {

@@ -42,8 +42,8 @@ int rlo__input_file_check_unchanged(const rlo__input_file *file);
 void rlo__input_file_close(const rlo__input_file *file);
 
 /** Allows the process `count` open files besides a few of its own, as far as
- * the system lets it. */
-void rlo__files_allow(int32_t count);
+ * the system lets it. Returns whether it does. */
+bool rlo__files_allow(int32_t count);
 
 /** Returns whether two paths name the same existing file. */
 bool rlo__path_is_same_file(const char *a, const char *b);
@@ -96,7 +96,7 @@ typedef struct rlo__output_start {
   bool has_journal;
   /** Goes on with a part that has a journal, if there is one. */
   bool is_resumed;
-  /** As in rlo__interrupt_file. */
+  /** Both are those of rlo__interrupt_file. */
   void (*tell)(const void *payload, bool stays);
   const void *payload;
 } rlo__output_start;

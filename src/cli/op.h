@@ -13,7 +13,7 @@
 
 /** An operation on arrays in files. */
 
-/** What becomes of the results of an operation: out = alpha * result + beta *
+/** The factors of an operation's results: out = alpha * result + beta *
  *  out, by the rules of rlo_arithmetic. */
 typedef struct rlo__op_factors {
   double alpha, beta;
@@ -25,7 +25,7 @@ typedef struct rlo__op_factors {
 /** Returns whether the results are more than what the operation gives. */
 bool rlo__op_factors_matter(const rlo__op_factors *factors);
 
-/** As on the command line. All borrowed. */
+/** The request of a command line. All borrowed. */
 typedef struct rlo__op_request {
   const char *name;
   /** "NAME=VALUE" */
@@ -73,6 +73,10 @@ typedef struct rlo__op {
   /** The results, each in its layout. */
   rlo_shape *output_shapes;
   rlo__stream_output *outputs;
+  /** Some array is moved in several pieces, mostly. */
+  bool is_in_pieces;
+  /** All files may be open at once, as jobs need them. */
+  bool has_files;
   rlo__op_profile profile;
 } rlo__op;
 

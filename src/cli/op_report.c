@@ -23,7 +23,7 @@ void rlo__op_report(const void *payload,
                        RLO__STRING("file", NULL, op->outputs[n].path));
   }
   rlo__report_close(r);
-  if (result != NULL) {
+  if (result != NULL && op->is_in_pieces) {
     RLO__REPORT(
         r,
         RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
@@ -31,7 +31,8 @@ void rlo__op_report(const void *payload,
   }
 }
 
-/* Whether a result may go to standard output: what is no regular file. */
+/* Returns whether a result may go to standard output: what is no regular file.
+ */
 static bool is_stdout_taken(const rlo__op *op) {
   bool is_taken = false;
   for (int32_t n = 0; n < op->num_outputs; ++n) {

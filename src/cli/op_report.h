@@ -4,7 +4,7 @@
 
 #include "op.h"
 
-/** What `relayout op` prints of its results on standard output: their shapes,
+/** The report of `relayout op` on standard output: the shapes of its results,
  *  or with --json an object, of jobs one for each event. */
 
 /** Adds the results of an operation, as in rlo__stream. */

@@ -94,7 +94,7 @@ static int take(const rlo__command *command,
                 void *request,
                 rlo__common_options *common) {
   char what[64];
-  void *field = request == NULL ? NULL : (char *)request + option->offset;
+  void *field = (char *)request + option->offset;
   snprintf(what, sizeof(what), "--%s", option->name);
   switch (option->kind) {
     case RLO__OPTION_HELP:

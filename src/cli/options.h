@@ -25,9 +25,9 @@ typedef struct rlo__int_list {
 
 /** A device of the command line. */
 typedef struct rlo__device_ref {
-  /** As rlo_device_find takes it; empty: by its index. */
+  /** A name for rlo_device_find; empty: by its index. */
   char name[64];
-  /** Of `relayout devices`; -1: the default device. */
+  /** The number in `relayout devices`; -1: the default device. */
   int32_t index;
 } rlo__device_ref;
 
@@ -50,7 +50,7 @@ typedef struct rlo__common_options {
   bool is_json;
   /** False with --no-isolate. True: OpenCL is used in a child process. */
   bool is_isolated;
-  /** Of the command line, from the verb on. Borrowed. */
+  /** The command line, from the verb on. Borrowed. */
   char **arguments;
   int num_arguments;
 } rlo__common_options;
@@ -109,8 +109,8 @@ int rlo__device_choice_parse(const char *verb,
 const rlo__device_ref *rlo__device_choice_first(
     const rlo__device_choice *choice);
 
-/** Whether a number is exactly the integer that a text of digits alone is; true
- *  for any other text. */
+/** Returns whether a number is exactly the integer that a text of digits alone
+ *  is; true for any other text. */
 bool rlo__number_is_exact(const char *text, double value);
 
 /** Parses a finite floating-point number; `what` names it in messages. Digits

@@ -9,14 +9,16 @@
 #include "relayout/status.h"
 
 /**
- * What a verb prints: rows, as lines of text or as the members of a JSON
+ * The report of a verb: rows, as lines of text or as the members of a JSON
  * object. Rows are written as they come, so that a listing of any length needs
  * no memory.
  *
  *     rlo__report r;
  *     rlo__report_begin(&r, is_json, 10);
- *     RLO__REPORT(&r, RLO__INT("bytes", "bytes", n), RLO__STRING("path", NULL,
- * p)); rlo__report_end(&r);
+ *     RLO__REPORT(&r,
+ *                 RLO__INT("bytes", "bytes", n),
+ *                 RLO__STRING("path", NULL, path));
+ *     rlo__report_end(&r);
  *
  * prints "bytes      7" or {"bytes":7,"path":"a"}.
  */

@@ -37,7 +37,7 @@ int rlo__wisdom_file_save(rlo_context *context, const rlo__wisdom_path *path);
 /** Records of a wisdom file. */
 typedef struct rlo__wisdom_known {
   int32_t num_taken;
-  /** Of another device, driver or table of kernels. */
+  /** Those of another device, driver or table of kernels. */
   int32_t num_ignored;
 } rlo__wisdom_known;
 

@@ -25,9 +25,9 @@ typedef struct place {
   rlo__output_file part;
   /* Where the array begins in the part. */
   int64_t offset_bytes;
-  /* What a job of two passes uses behind the array. */
+  /* The bytes that a job of two passes uses behind the array. */
   int64_t scratch_bytes;
-  /* Of what is no regular file, in shared memory, until it is written; else
+  /* Shared memory for the array, if the output is no regular file; else
    * NULL. */
   void *memory;
 } place;
@@ -50,7 +50,7 @@ typedef struct run {
   rlo__stream_result *result;
   rlo__session *sessions;
   int32_t num_sessions;
-  /* Of the sources, then of the outputs. */
+  /* Those of the sources, then of the outputs. */
   rlo_storage **storages;
   rlo_service *service;
   rlo_job **jobs;
@@ -124,9 +124,30 @@ static int create_service(run *r) {
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
-/* Plans the whole of what is one kernel, for its family, or for the reason why
- * there is none. Compiles it too, which stores the program: the job's seconds
- * are those of the move. */
+/* Plans a whole problem, for its family, or for the reason why there is none.
+ */
+static rlo_status prepare_job(run *r, const rlo_problem *problem) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  rlo_plan *plan = NULL;
+  options.family = r->stream->options->family;
+  options.schedule = r->stream->options->schedule;
+  options.is_aligned = true;
+  rlo_status status =
+      rlo_plan_create(r->sessions[0].context, problem, &options, &plan);
+  if (status == RLO_OK && r->stream->is_whole) {
+    /* Stores the program; the job's seconds are those of the move. */
+    status = rlo_plan_prepare(plan);
+  }
+  if (status == RLO_OK) {
+    status = rlo_plan_get_info(plan, &info);
+  }
+  snprintf(r->result->family, sizeof(r->result->family), "%s", info.family);
+  rlo_plan_release(plan);
+  return status;
+}
+
+/* Plans beforehand what is one kernel each. */
 static int prepare_whole(run *r) {
   const rlo__stream *s = r->stream;
   const bool is_named =
@@ -134,24 +155,13 @@ static int prepare_whole(run *r) {
   if (r->num_sessions == 0 || !(s->is_whole || is_named)) {
     return RLO__EXIT_OK;
   }
-  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  rlo_plan *plan = NULL;
-  options.family = s->options->family;
-  options.schedule = s->options->schedule;
-  options.is_aligned = true;
-  rlo_status status = rlo_plan_create(
-      r->sessions[0].context, s->jobs[0].problem, &options, &plan);
-  if (status != RLO_OK) {
-    return is_named ? rlo__fail_last() : rlo__fail_on_device();
+  rlo_status status = RLO_OK;
+  for (int32_t n = 0; status == RLO_OK && n < s->num_jobs; ++n) {
+    status = prepare_job(r, s->jobs[n].problem);
   }
-  status = s->is_whole ? rlo_plan_prepare(plan) : RLO_OK;
-  if (status == RLO_OK) {
-    status = rlo_plan_get_info(plan, &info);
-  }
-  snprintf(r->result->family, sizeof(r->result->family), "%s", info.family);
-  rlo_plan_release(plan);
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  return status == RLO_OK ? RLO__EXIT_OK
+         : is_named       ? rlo__fail_last()
+                          : rlo__fail_on_device();
 }
 
 /* -------------------------------------------------------------------- jobs */

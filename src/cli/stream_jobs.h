@@ -12,7 +12,7 @@
 #include "report.h"
 #include "stream_options.h"
 
-/** What a stream is: jobs from files to files. */
+/** A stream: jobs from files to files. */
 
 /** A file that is written: by one job, or by several, each its own bytes. */
 typedef struct rlo__stream_output {
@@ -29,13 +29,13 @@ typedef struct rlo__stream_job {
   int32_t output;
 } rlo__stream_job;
 
-/** What was done. Plain, without pointers: processes share it. */
+/** The result of a stream. Plain, without pointers: processes share it. */
 typedef struct rlo__stream_result {
   /** Between commas; "" on the host. */
   char device_names[256];
   /** The family of the kernel, where one kernel runs the whole of it. */
   char family[32];
-  /** Of all jobs together. */
+  /** The state of all jobs together. */
   rlo_job_info info;
   /** Why a job failed; RLO_OK also if it was none that did. */
   rlo_status status;
@@ -43,7 +43,7 @@ typedef struct rlo__stream_result {
   bool has_begun;
 } rlo__stream_result;
 
-/** What to do. All borrowed. */
+/** The work of a stream. All borrowed. */
 typedef struct rlo__stream {
   const rlo__stream_options *options;
   const rlo__common_options *common;
@@ -61,7 +61,7 @@ typedef struct rlo__stream {
   bool is_verified;
   /** --json has an event for the plan, for each second and for the end. */
   bool has_events;
-  /** The only job is one piece, mostly: one kernel on a device. */
+  /** Each job is one piece, mostly: one kernel on a device. */
   bool is_whole;
   /** Adds what a verb says of its outputs, and, if there is a result, of where
    *  they were made. NULL: nothing is printed. */

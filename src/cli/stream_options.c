@@ -14,7 +14,7 @@ int rlo__stream_option_take_device(const char *verb,
 int rlo__stream_option_take_io(const char *verb,
                                const char *value,
                                void *is_direct) {
-  /* What is best is the same everywhere, up to now. */
+  /* auto is buffered, which is best everywhere up to now. */
   static const char *const words[] = {"auto", "buffered", "direct"};
   int32_t n = 0;
   int code = rlo__word_parse(verb, "--io", value, words, 3, &n);

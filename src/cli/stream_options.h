@@ -49,7 +49,7 @@ typedef struct rlo__stream_options {
       RLO__OPTION("progress", FLAG, request, field.is_progress_wanted),       \
       RLO__OPTION("quiet", FLAG, request, field.is_quiet)
 
-/** What the help says of those that are for large arrays only. */
+/** The help of those that are for large arrays only. */
 #define RLO__STREAM_HELP                                                       \
   "  --memory SIZE use so much of it (512MiB, 4GiB): in pieces even if the\n"  \
   "                array is small. A quarter of what is free without it\n"     \

@@ -119,8 +119,8 @@ static rlo_status estimate(const rlo__stream *stream, sum *out) {
   return RLO_OK;
 }
 
-/* Whether the jobs write so short runs between those of each other that the
- * arrays are better loaded, for which there is memory. */
+/* Returns whether the jobs write so short runs between those of each other that
+ * the arrays are better loaded, for which there is memory. */
 static bool is_better_loaded(const rlo__stream *stream, const sum *s) {
   double bytes = 0;
   for (int32_t n = 0; n < stream->num_sources; ++n) {

@@ -5,13 +5,13 @@
 #include "stream_jobs.h"
 #include "stream_resume.h"
 
-/** What the jobs of a stream are asked to do, and what they will need. */
+/** The options of a stream's jobs, and the memory and time that they need. */
 
-/** Of the service that runs them, one after the other. */
+/** The options of the service that runs them, one after the other. */
 rlo_service_options rlo__stream_service_options(const rlo__stream *stream);
 
-/** Of one of them. The first job of an output finds nothing in it; the others
- *  keep what it has written between their own bytes.
+/** The options of one of them. The first job of an output finds nothing in it;
+ * the others keep what it has written between their own bytes.
  *  @param journal  borrowed by the result. */
 rlo_job_options rlo__stream_job_options(const rlo__stream *stream,
                                         int32_t job,
@@ -20,7 +20,7 @@ rlo_job_options rlo__stream_job_options(const rlo__stream *stream,
 /** How many jobs write to an output. */
 int32_t rlo__stream_count_jobs(const rlo__stream *stream, int32_t output);
 
-/** What one of them will need, alone. As rlo_job_estimate_make. */
+/** Estimates one of them, alone, as rlo_job_estimate_make does. */
 rlo_status rlo__stream_estimate_job(const rlo__stream *stream,
                                     int32_t job,
                                     rlo_job_estimate *out_estimate);

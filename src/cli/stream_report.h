@@ -4,7 +4,7 @@
 
 #include "stream_jobs.h"
 
-/** What a verb prints of its jobs on standard output. */
+/** The report of a verb's jobs on standard output. */
 
 /** Prints what they will need: the event "plan", or text for --dry-run. */
 void rlo__stream_print_plan(const rlo__stream *stream,

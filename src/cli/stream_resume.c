@@ -45,7 +45,7 @@ void rlo__stream_name_journal(const rlo__stream *stream,
   }
 }
 
-/* What there is of an output. */
+/* The files that there are of an output. */
 typedef struct remains {
   rlo__file_replace file;
   bool has_journal;
@@ -141,7 +141,7 @@ void rlo__stream_words_make(const rlo__stream *stream,
   make_command(stream, out_words);
 }
 
-/* What a signal handler may call. */
+/* A signal handler may call these. */
 static void say(const char *text) {
   ssize_t count = write(STDERR_FILENO, text, strlen(text));
   (void)count;

@@ -9,7 +9,7 @@
 #include "message.h"
 #include "stream_plan.h"
 
-/* What was written of an output. */
+/* An output that was written. */
 typedef struct output {
   const char *path;
   int fd;

@@ -34,7 +34,7 @@ typedef struct element {
   bool has_sign;
 } element;
 
-/* Whether an element that begins at a bit is a value of its type. */
+/* Returns whether an element that begins at a bit is a value of its type. */
 static bool is_value(const element *e,
                      const unsigned char *bytes,
                      int64_t first_bit) {

@@ -27,7 +27,7 @@ struct rlo__prepared {
 struct rlo__prepared_set {
   rlo__mutex mutex;
   int32_t num_lanes, num_kept;
-  /* Of plans; may be NULL. Borrowed. */
+  /* The options of plans; may be NULL. Borrowed. */
   const char *family, *schedule;
   /** The last taken first. */
   rlo__prepared *first;

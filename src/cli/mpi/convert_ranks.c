@@ -41,7 +41,7 @@ typedef struct run {
   rlo_problem_list *problems;
   rlo__output_file output;
 
-  /* Of all ranks: where the array begins in which file. */
+  /* Where the array begins in which file, for all ranks. */
   struct {
     int64_t offset_bytes;
     char path[PATH_MAX];
@@ -125,7 +125,7 @@ static int share_output(run *r) {
                           strerror(errno));
 }
 
-/* What the command line says, or the rank's share of the machine's memory. */
+/* Returns --memory, or the rank's share of the machine's memory. */
 static int64_t find_memory(const run *r) {
   int64_t bytes = r->conversion.request.stream.memory_bytes;
   if (bytes == 0) {
@@ -257,7 +257,7 @@ static int convert(run *r) {
   return code;
 }
 
-/* Of those of `relayout convert`. */
+/* Some of those of `relayout convert`. */
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
