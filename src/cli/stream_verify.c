@@ -62,22 +62,23 @@ static rlo_status compare(void *payload,
   return RLO_OK;
 }
 
-static rlo_status run_job(const rlo__stream *s,
-                          int32_t n,
-                          rlo_service *service,
-                          rlo_storage *dst) {
+static int run_job(const rlo__stream *s,
+                   int32_t n,
+                   rlo_service *service,
+                   rlo_storage *dst) {
   static const rlo__journal_path no_journal;
   const rlo__stream_job *job = &s->jobs[n];
   rlo_job_options options = rlo__stream_job_options(s, n, &no_journal);
   rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
   rlo_storage *src = NULL;
   rlo_job *made = NULL;
+  int code = rlo__array_source_storage(&s->sources[job->source], &hints, &src);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
   options.passes = 1;
   rlo_status status =
-      rlo__array_source_storage(&s->sources[job->source], &hints, &src) ==
-              RLO__EXIT_OK
-          ? rlo_service_submit(service, job->problem, src, dst, &options, &made)
-          : RLO_IO;
+      rlo_service_submit(service, job->problem, src, dst, &options, &made);
   if (status == RLO_OK) {
     status = rlo_job_wait(made, -1, NULL);
   }
@@ -86,7 +87,7 @@ static rlo_status run_job(const rlo__stream *s,
   }
   rlo_job_release(made);
   rlo_storage_release(src);
-  return status;
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
 int rlo__stream_verify(const rlo__stream *stream,
@@ -101,19 +102,19 @@ int rlo__stream_verify(const rlo__stream *stream,
   ops.write = compare;
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = made->bytes;
-  rlo_service_options options = rlo__stream_service_options(stream);
+  const rlo_service_options options = rlo__stream_service_options(stream);
   rlo_service *service = NULL;
   rlo_storage *dst = NULL;
-  rlo_status status = rlo_service_create(NULL, 0, &options, &service);
-  if (status == RLO_OK) {
-    status = rlo_storage_create(&ops, &o, &traits, &dst);
-  }
-  for (int32_t n = 0; status == RLO_OK && n < stream->num_jobs; ++n) {
+  int code = rlo_service_create(NULL, 0, &options, &service) == RLO_OK &&
+                     rlo_storage_create(&ops, &o, &traits, &dst) == RLO_OK
+                 ? RLO__EXIT_OK
+                 : rlo__fail_last();
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < stream->num_jobs; ++n) {
     if (stream->jobs[n].output == number) {
-      status = run_job(stream, n, service, dst);
+      code = run_job(stream, n, service, dst);
     }
   }
   rlo_service_release(service);
   rlo_storage_release(dst);
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  return code;
 }
