@@ -49,8 +49,8 @@ typedef struct rlo_service_options {
   int32_t io_threads;
   /** Further jobs wait. 0: 2 for each context, at least 2. */
   int32_t max_running_jobs;
-  /** The family and the schedule of all plans, as in rlo_plan_options; NULL: the
-   *  best. Borrowed while the service lives. */
+  /** The family and the schedule of all plans, as in rlo_plan_options; NULL:
+   * the best. Borrowed while the service lives. */
   const char *family;
   const char *schedule;
 } rlo_service_options;
