@@ -49,10 +49,14 @@ typedef struct rlo_service_options {
   int32_t io_threads;
   /** Further jobs wait. 0: 2 for each context, at least 2. */
   int32_t max_running_jobs;
+  /** The family and the schedule of all plans, as in rlo_plan_options; NULL:
+   * the best. Borrowed while the service lives. */
+  const char *family;
+  const char *schedule;
 } rlo_service_options;
 
 #define RLO_SERVICE_OPTIONS_INIT \
-  { sizeof(rlo_service_options), 0, 0, 0, 0 }
+  { sizeof(rlo_service_options), 0, 0, 0, 0, NULL, NULL }
 
 /** The smallest budgets of host memory and of device memory, in bytes. */
 #define RLO_SERVICE_MIN_HOST_BYTES   (INT64_C(1) << 20)

@@ -241,12 +241,6 @@
   X(cli_large_bytes, INT64_C(64) << 20, 1024)                                  \
   /* Outputs of as many bytes, all together, have a journal. */                \
   X(cli_journaled_bytes, INT64_C(1) << 30, 4096)                               \
-  /* Arrays with more bytes, on either side, are verified by some elements;    \
-   * the others are compared in chunks. */                                     \
-  X(cli_whole_bytes, INT64_C(1) << 30, 8192)                                   \
-  X(cli_compared_bytes, INT64_C(1) << 20, 512)                                 \
-  /* Limits one read, so that a signal is handled soon. */                     \
-  X(cli_read_bytes, INT64_C(8) << 20, 512)                                     \
   /* A rank of relayout-mpi stages in at most so many bytes. */                \
   X(cli_rank_bytes, INT64_C(1) << 30, INT64_C(1) << 20)
 

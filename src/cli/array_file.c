@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "message.h"
 #include "value_check.h"
 
@@ -152,45 +153,6 @@ void rlo__array_source_close(const rlo__array_source *source) {
   rlo__input_file_close(&source->file);
 }
 
-int rlo__array_source_read(const rlo__array_source *source,
-                           rlo__array *out_array) {
-  const rlo__file_contents *contents = &source->contents;
-  size_t bytes = (size_t)source->bytes;
-  *out_array =
-      (rlo__array){contents->shape, malloc(bytes == 0 ? 1 : bytes), bytes};
-  if (out_array->data == NULL) {
-    return rlo__fail(
-        "cannot get %zu bytes of memory for %s", bytes, source->file.path);
-  }
-  int code = rlo__input_file_read(
-      &source->file, contents->offset_bytes, out_array->data, bytes);
-  if (code == RLO__EXIT_OK) {
-    rlo__swap_bytes(out_array->data, bytes, source->swapped_width_bytes);
-  }
-  const rlo__checked_values values = {
-      &contents->shape, source->file.path, contents->has_signs};
-  if (code == RLO__EXIT_OK && source->has_checked_values &&
-      rlo__values_check(&values, 0, out_array->data, bytes) != RLO_OK) {
-    code = rlo__fail_last();
-  }
-  return code;
-}
-
-int rlo__array_load(const char *path,
-                    const rlo_shape *from,
-                    rlo__array *out_array) {
-  *out_array = (rlo__array){0};
-  rlo__file_hints hints = RLO__FILE_HINTS_INIT;
-  hints.from = from;
-  rlo__array_source source;
-  int code = rlo__array_source_open(path, &hints, &source);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__array_source_read(&source, out_array);
-    rlo__array_source_close(&source);
-  }
-  return code;
-}
-
 int64_t rlo__array_source_granule_bytes(const rlo__array_source *source) {
   int64_t width = (int64_t)source->swapped_width_bytes;
   int64_t granule = source->has_checked_values
@@ -222,27 +184,13 @@ static rlo_status read_filtered(void *payload,
                                 int64_t bytes,
                                 void *into) {
   const filtered_file *file = payload;
-  char *to = into;
-  for (int64_t done = 0; done < bytes;) {
-    ssize_t count = pread(file->descriptor,
-                          to + done,
-                          (size_t)(bytes - done),
-                          (off_t)(file->offset_bytes + offset + done));
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count <= 0) {
-      return count == 0 ? rlo_error_set(RLO_DATA_LOSS,
-                                        "%s ends at byte %" PRId64,
-                                        file->path,
-                                        file->offset_bytes + offset + done)
-                        : rlo_error_set(RLO_IO,
-                                        "cannot read the input at byte %" PRId64
-                                        ": %s",
-                                        file->offset_bytes + offset + done,
-                                        strerror(errno));
-    }
-    done += count;
+  rlo_status status = rlo__file_pread(file->descriptor,
+                                      file->path,
+                                      into,
+                                      (size_t)bytes,
+                                      file->offset_bytes + offset);
+  if (status != RLO_OK) {
+    return status;
   }
   rlo__swap_bytes(into, (size_t)bytes, file->swapped_width_bytes);
   const rlo__checked_values values = {
@@ -250,6 +198,48 @@ static rlo_status read_filtered(void *payload,
   return file->has_checked_values
              ? rlo__values_check(&values, offset, into, (size_t)bytes)
              : RLO_OK;
+}
+
+static filtered_file make_filtered(const rlo__array_source *source) {
+  return (filtered_file){
+      .descriptor = source->file.descriptor,
+      .path = source->file.path,
+      .offset_bytes = source->contents.offset_bytes,
+      .swapped_width_bytes = source->swapped_width_bytes,
+      .has_checked_values = source->has_checked_values,
+      .has_signs = source->contents.has_signs,
+      .shape = source->contents.shape,
+  };
+}
+
+int rlo__array_source_read(const rlo__array_source *source,
+                           rlo__array *out_array) {
+  size_t bytes = (size_t)source->bytes;
+  *out_array = (rlo__array){
+      source->contents.shape, malloc(bytes == 0 ? 1 : bytes), bytes};
+  if (out_array->data == NULL) {
+    return rlo__fail(
+        "cannot get %zu bytes of memory for %s", bytes, source->file.path);
+  }
+  filtered_file file = make_filtered(source);
+  return read_filtered(&file, 0, source->bytes, out_array->data) == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail_last();
+}
+
+int rlo__array_load(const char *path,
+                    const rlo_shape *from,
+                    rlo__array *out_array) {
+  *out_array = (rlo__array){0};
+  rlo__file_hints hints = RLO__FILE_HINTS_INIT;
+  hints.from = from;
+  rlo__array_source source;
+  int code = rlo__array_source_open(path, &hints, &source);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__array_source_read(&source, out_array);
+    rlo__array_source_close(&source);
+  }
+  return code;
 }
 
 /* A number that changes with the file and the part of it. */
@@ -291,15 +281,8 @@ static rlo_status make_filtered_storage(const rlo__array_source *source,
     return rlo_error_set(RLO_OUT_OF_MEMORY,
                          "cannot get memory or a descriptor for a file");
   }
-  *file = (filtered_file){
-      .descriptor = descriptor,
-      .path = source->file.path,
-      .offset_bytes = source->contents.offset_bytes,
-      .swapped_width_bytes = source->swapped_width_bytes,
-      .has_checked_values = source->has_checked_values,
-      .has_signs = source->contents.has_signs,
-      .shape = source->contents.shape,
-  };
+  *file = make_filtered(source);
+  file->descriptor = descriptor;
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   ops.read = read_filtered;
   ops.release = release_filtered;

@@ -18,7 +18,7 @@
 typedef struct rlo__array_source {
   rlo__input_file file;
   rlo__file_contents contents;
-  /** Of the shape: how many of the file's bytes, from contents.offset_bytes. */
+  /** The bytes of the shape in the file, from contents.offset_bytes on. */
   int64_t bytes;
   /** Above 1: the numbers are this many bytes wide, with their first byte
    *  last. */

@@ -5,16 +5,8 @@
 
 #include "relayout/text.h"
 
+#include "base/checked.h"
 #include "message.h"
-
-/* False if the sum leaves 64 bits; both are 0 or more. */
-static bool add(int64_t *sum, int64_t value) {
-  if (value > INT64_MAX - *sum) {
-    return false;
-  }
-  *sum += value;
-  return true;
-}
 
 rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
                                 const rlo_subshape *subshape) {
@@ -32,9 +24,11 @@ rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
     return status;
   }
   ++sizes->arrays;
-  bool fits = add(&sizes->elements, extent.elements) &&
-              add(&sizes->bytes, extent.bytes) &&
-              add(&sizes->physical_bytes, extent.physical_bytes);
+  bool fits =
+      rlo__add(sizes->elements, extent.elements, &sizes->elements) &&
+      rlo__add(sizes->bytes, extent.bytes, &sizes->bytes) &&
+      rlo__add(
+          sizes->physical_bytes, extent.physical_bytes, &sizes->physical_bytes);
   return fits ? RLO_OK
               : rlo_error_set(RLO_OVERFLOW,
                               "the sizes of the arrays together do not fit 64 "
@@ -63,19 +57,24 @@ double rlo__array_sizes_padding_share(const rlo__array_sizes *sizes) {
                    (double)sizes->physical_bytes;
 }
 
-void rlo__array_sizes_keys(rlo__json *json, const rlo__array_sizes *sizes) {
-  if (sizes->arrays == 0 && sizes->without_size > 0) {
-    rlo__json_string(json, "elements", NULL);
-    rlo__json_string(json, "bytes", NULL);
-    rlo__json_string(json, "physical_bytes", NULL);
-    rlo__json_string(json, "padding_share", NULL);
+void rlo__array_sizes_report(rlo__report *r, const rlo__array_sizes *sizes) {
+  if (r->is_json && sizes->arrays == 0 && sizes->without_size > 0) {
+    RLO__REPORT(r,
+                RLO__STRING("elements", NULL, NULL),
+                RLO__STRING("bytes", NULL, NULL),
+                RLO__STRING("physical_bytes", NULL, NULL),
+                RLO__STRING("padding_share", NULL, NULL));
     return;
   }
-  rlo__json_int(json, "elements", sizes->elements);
-  rlo__json_int(json, "bytes", sizes->bytes);
-  rlo__json_int(json, "physical_bytes", sizes->physical_bytes);
-  rlo__json_double(
-      json, "padding_share", rlo__array_sizes_padding_share(sizes));
+  RLO__REPORT(
+      r,
+      RLO__INT("elements", "elements", sizes->elements),
+      RLO__INT("bytes", "bytes", sizes->bytes),
+      RLO__INT("physical_bytes", "physical bytes", sizes->physical_bytes),
+      RLO__SHARE("padding_share",
+                 "padding",
+                 rlo__array_sizes_padding_share(sizes),
+                 " of the physical bytes"));
 }
 
 const char *rlo__shape_kind_name(rlo_shape_kind kind) {

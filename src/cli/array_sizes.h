@@ -4,7 +4,7 @@
 
 #include "relayout/xla/shape_tree.h"
 
-#include "json.h"
+#include "report.h"
 
 /** The sizes of arrays together, for `relayout describe`. */
 typedef struct rlo__array_sizes {
@@ -34,9 +34,9 @@ int64_t rlo__array_sizes_padding_bytes(const rlo__array_sizes *sizes);
 /** Returns their share of the physical bytes; 0 if there are none. */
 double rlo__array_sizes_padding_share(const rlo__array_sizes *sizes);
 
-/** Writes the keys elements, bytes, physical_bytes and padding_share; each null
- *  if only something without a size was added. */
-void rlo__array_sizes_keys(rlo__json *json, const rlo__array_sizes *sizes);
+/** Adds elements, bytes, physical_bytes and padding_share; in JSON each null if
+ *  only something without a size was added. */
+void rlo__array_sizes_report(rlo__report *r, const rlo__array_sizes *sizes);
 
 /** Returns "array", "tuple", "token", "opaque" or "buffer". */
 const char *rlo__shape_kind_name(rlo_shape_kind kind);

@@ -7,10 +7,10 @@
 
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
 #include "pair_suite.h"
+#include "report.h"
 #include "session.h"
 #include "subprocess.h"
 
@@ -18,22 +18,46 @@ typedef struct cache_request {
   rlo__common_options common;
   /* NULL if not given. */
   const char *suite_path;
-  /* Of warm. */
+  /* The pairs of warm. */
   rlo__pair_suite suite;
   /* While it is open. */
   rlo__session *session;
-  rlo__json json;
+  rlo__report report;
 } cache_request;
 
-static void print_json(const rlo_cache_info *info) {
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "path", info->path[0] != '\0' ? info->path : NULL);
-  rlo__json_bool(&json, "is_usable", info->is_usable);
-  rlo__json_string(&json, "reason", info->is_usable ? NULL : info->reason);
-  rlo__json_int(&json, "entries", info->num_entries);
-  rlo__json_int(&json, "bytes", info->bytes);
-  rlo__json_end_object(&json);
+/* Prints what is there, or was. */
+static void print_info(const rlo_cache_info *info,
+                       bool was_cleared,
+                       bool is_json) {
+  rlo__report r;
+  rlo__bytes_text bytes;
+  rlo__bytes_text_make(info->bytes, &bytes);
+  rlo__report_begin(&r, is_json, 0);
+  if (was_cleared) {
+    rlo__report_line(&r,
+                     "",
+                     "deleted %" PRId64 " programs, %s",
+                     info->num_entries,
+                     bytes.text);
+  } else if (info->is_usable) {
+    rlo__report_line(&r,
+                     "",
+                     "%s: %" PRId64 " programs, %s",
+                     info->path,
+                     info->num_entries,
+                     bytes.text);
+  } else {
+    rlo__report_line(
+        &r, "", "compiled programs are not stored: %s", info->reason);
+  }
+  RLO__REPORT(
+      &r,
+      RLO__STRING("path", NULL, info->path[0] != '\0' ? info->path : NULL),
+      RLO__BOOL("is_usable", info->is_usable),
+      RLO__STRING("reason", NULL, info->is_usable ? NULL : info->reason),
+      RLO__INT("entries", NULL, info->num_entries),
+      RLO__INT("bytes", NULL, info->bytes));
+  rlo__report_end(&r);
 }
 
 static int show(bool is_json) {
@@ -41,19 +65,7 @@ static int show(bool is_json) {
   if (rlo_cache_inspect(rlo__cache_dir(), &info) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (is_json) {
-    print_json(&info);
-    return RLO__EXIT_OK;
-  }
-  rlo__bytes_text bytes;
-  if (info.is_usable) {
-    printf("%s: %" PRId64 " programs, %s\n",
-           info.path,
-           info.num_entries,
-           rlo__bytes_text_make(info.bytes, &bytes));
-  } else {
-    printf("compiled programs are not stored: %s\n", info.reason);
-  }
+  print_info(&info, false, is_json);
   return RLO__EXIT_OK;
 }
 
@@ -66,20 +78,13 @@ static int clear(bool is_json) {
   if (rlo_cache_clear(rlo__cache_dir(), &info) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (is_json) {
-    print_json(&info);
-    return RLO__EXIT_OK;
-  }
-  rlo__bytes_text bytes;
-  printf("deleted %" PRId64 " programs, %s\n",
-         info.num_entries,
-         rlo__bytes_text_make(info.bytes, &bytes));
+  print_info(&info, true, is_json);
   return RLO__EXIT_OK;
 }
 
 /* ------------------------------------------------------------------- warm */
 
-/* Of images, matrices and tables of 1, 2 and 4 bytes to an element. Programs
+/* Images, matrices and tables of 1, 2 and 4 bytes to an element. Programs
  * serve all shapes, but distinguish whether rows begin at lines of 64 bytes. */
 static const char *const common_pairs[][3] = {
     {"f32[1024,1024]", "f32[1024,1024]{0,1}", NULL},
@@ -112,7 +117,6 @@ static int launch(rlo__session *session,
                   const rlo_problem *problem) {
   cl_mem src = NULL;
   cl_mem dst = NULL;
-  double seconds = 0;
   int code =
       rlo__session_create_buffer(session, (size_t)problem->src_bytes, &src);
   if (code == RLO__EXIT_OK) {
@@ -120,7 +124,7 @@ static int launch(rlo__session *session,
         rlo__session_create_buffer(session, (size_t)problem->dst_bytes, &dst);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__session_run(session, plan, src, dst, &seconds);
+    code = rlo__session_run(session, plan, src, dst);
   }
   rlo_buffer_release(session->context, dst);
   rlo_buffer_release(session->context, src);
@@ -139,24 +143,23 @@ static void print_warmed(cache_request *request,
   rlo__shape_text dst;
   rlo__shape_text_make(&pair->src, &src);
   rlo__shape_text_make(&pair->dst, &dst);
-  if (!request->common.is_json) {
-    printf("%s %s: %s, %" PRId64 " compiled, %" PRId64 " found\n",
-           src.text,
-           dst.text,
-           family,
-           built,
-           found);
-    fflush(stdout);
-    return;
-  }
-  rlo__json *json = &request->json;
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "src", src.text);
-  rlo__json_string(json, "dst", dst.text);
-  rlo__json_string(json, "family", family);
-  rlo__json_int(json, "programs_compiled", built);
-  rlo__json_int(json, "programs_found", found);
-  rlo__json_end_object(json);
+  rlo__report *r = &request->report;
+  rlo__report_line(r,
+                   "",
+                   "%s %s: %s, %" PRId64 " compiled, %" PRId64 " found",
+                   src.text,
+                   dst.text,
+                   family,
+                   built,
+                   found);
+  RLO__REPORT_OBJECT(r,
+                     NULL,
+                     RLO__STRING("src", NULL, src.text),
+                     RLO__STRING("dst", NULL, dst.text),
+                     RLO__STRING("family", NULL, family),
+                     RLO__INT("programs_compiled", NULL, built),
+                     RLO__INT("programs_found", NULL, found));
+  fflush(stdout);
 }
 
 static int warm_pair(void *payload,
@@ -168,8 +171,8 @@ static int warm_pair(void *payload,
     return rlo__fail_last();
   }
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  /* As buffers are. The program for memory that is not aligned is compiled when
-   * such memory is first enqueued. */
+  /* Buffers are aligned. The program for memory that is not aligned is compiled
+   * when such memory is first enqueued. */
   options.is_aligned = true;
   rlo_plan *plan = NULL;
   if (rlo_plan_create(request->session->context, problem, &options, &plan) !=
@@ -194,16 +197,12 @@ static int warm_pair(void *payload,
 }
 
 static int warm_all(cache_request *request) {
-  if (request->common.is_json) {
-    rlo__json_begin_object(&request->json, NULL);
-    rlo__json_string(&request->json, "device", request->session->device_name);
-    rlo__json_begin_array(&request->json, "pairs");
-  }
+  rlo__report *r = &request->report;
+  rlo__report_begin(r, request->common.is_json, 0);
+  RLO__REPORT(r, RLO__STRING("device", NULL, request->session->device_name));
+  rlo__report_open(r, "pairs", '[');
   int code = rlo__pair_suite_run(&request->suite, warm_pair, request);
-  if (request->common.is_json) {
-    rlo__json_end_array(&request->json);
-    rlo__json_end_object(&request->json);
-  }
+  rlo__report_end(r);
   return code;
 }
 
@@ -243,20 +242,12 @@ static int warm(cache_request *request) {
 
 /* ------------------------------------------------------------------ command */
 
-static int take_option(void *payload, int option, const char *value) {
-  cache_request *request = payload;
-  if (option == RLO__OPTION_SUITE) {
-    request->suite_path = value;
-  }
-  return RLO__EXIT_OK;
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"suite", required_argument, NULL, RLO__OPTION_SUITE},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("suite", TEXT, cache_request, suite_path),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
@@ -341,6 +332,5 @@ const rlo__command rlo__cmd_cache = {
         "Example: relayout-bench --pairs ttc57 | relayout cache warm --suite "
         "-\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

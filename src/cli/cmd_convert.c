@@ -10,15 +10,12 @@
 #include "array_file.h"
 #include "command.h"
 #include "convert.h"
-#include "convert_verify.h"
 #include "display.h"
 #include "files.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 #include "stream.h"
-#include "stream_plan.h"
-#include "stream_report.h"
 #include "value_check.h"
 
 static int open_source(rlo__conversion *c) {
@@ -38,9 +35,12 @@ static int open_source(rlo__conversion *c) {
   return rlo__array_source_open(c->request.input_path, &hints, &c->source);
 }
 
-static bool is_large(const rlo__conversion *c) {
-  const int64_t most = rlo__thresholds.cli_large_bytes;
-  return c->source.bytes > most || c->problem.dst_bytes > most;
+/* Returns whether the array is moved in several pieces, mostly. */
+static bool is_in_pieces(const rlo__conversion *c) {
+  return rlo__stream_is_asked_for(&c->request.stream) ||
+         c->request.stream.is_resumed ||
+         c->source.bytes > rlo__thresholds.cli_large_bytes ||
+         c->problem.dst_bytes > rlo__thresholds.cli_large_bytes;
 }
 
 /* Chooses where the array is moved, unless the command line does. Devices
@@ -50,16 +50,14 @@ static bool is_large(const rlo__conversion *c) {
 static rlo__convert_place choose_place(const rlo__conversion *c) {
   const rlo__stream_options *stream = &c->request.stream;
   if (stream->is_device || stream->devices.is_none ||
-      c->request.family != NULL || c->request.schedule != NULL) {
+      c->request.stream.family != NULL || c->request.stream.schedule != NULL) {
     return RLO__CONVERT_PLACE_ASKED_FOR;
   }
   if (c->problem.unit_bits != rlo_problem_dst_unit_bits(&c->problem)) {
     return RLO__CONVERT_PLACE_HOST_PACKS;
   }
-  const bool is_in_pieces =
-      rlo__stream_is_asked_for(stream) || stream->is_resumed || is_large(c);
-  return is_in_pieces ? RLO__CONVERT_PLACE_DEFAULT_DEVICE
-                      : RLO__CONVERT_PLACE_HOST_IS_SOONER;
+  return is_in_pieces(c) ? RLO__CONVERT_PLACE_DEFAULT_DEVICE
+                         : RLO__CONVERT_PLACE_HOST_IS_SOONER;
 }
 
 /* Sets the permutation and dst_shape. */
@@ -113,126 +111,48 @@ static int lower(rlo__conversion *c) {
 
 /* ----------------------------------------------------------------- printing */
 
-/* Begins the object of an event, or of a result without one. */
-static void begin_json(const rlo__conversion *c,
-                       const char *event,
-                       const char *status,
-                       rlo__json *json) {
-  rlo__shape_text text;
-  rlo__json_begin_object(json, NULL);
-  if (event != NULL) {
-    rlo__json_string(json, "event", event);
-  }
-  if (status != NULL) {
-    rlo__json_string(json, "status", status);
-  }
-  rlo__json_string(json, "shape", rlo__shape_text_make(&c->dst_shape, &text));
-  rlo__json_string(json, "file", c->request.output_path);
-  rlo__json_int(json, "physical_bytes", c->problem.dst_bytes);
-}
-
-static void print_shape(const rlo__conversion *c) {
-  rlo__shape_text text;
-  puts(rlo__shape_text_make(&c->dst_shape, &text));
-}
-
-static void print_estimate(const rlo__conversion *c,
-                           const rlo_job_estimate *estimate) {
-  if (c->request.common.is_json) {
-    rlo__json json = {0};
-    begin_json(c, "plan", NULL, &json);
-    rlo__stream_estimate_keys(&json, estimate);
-    rlo__json_end_object(&json);
-    fflush(stdout);
-  } else if (c->request.stream.is_dry_run) {
-    print_shape(c);
-    rlo__stream_estimate_print(estimate);
-  }
-}
-
-/* Values of the key chosen_by. */
-static const char *const place_names[] = {
-    [RLO__CONVERT_PLACE_ASKED_FOR] = "option",
-    [RLO__CONVERT_PLACE_HOST_PACKS] = "element size",
-    [RLO__CONVERT_PLACE_HOST_IS_SOONER] = "size",
-    [RLO__CONVERT_PLACE_DEFAULT_DEVICE] = "default"};
-
-/* `family` and `device`: NULL on the host. */
-static void add_result_keys(const rlo__conversion *c,
-                            const char *family,
-                            const char *device,
-                            rlo__json *json) {
+static void report_output(const void *payload,
+                          rlo__report *r,
+                          const rlo__stream_result *result) {
+  /* Values of the key chosen_by. */
+  static const char *const place_names[] = {
+      [RLO__CONVERT_PLACE_ASKED_FOR] = "option",
+      [RLO__CONVERT_PLACE_HOST_PACKS] = "element size",
+      [RLO__CONVERT_PLACE_HOST_IS_SOONER] = "size",
+      [RLO__CONVERT_PLACE_DEFAULT_DEVICE] = "default"};
+  const rlo__conversion *c = payload;
   const bool is_on_host = c->request.stream.devices.is_none;
-  rlo__json_string(json, "family", is_on_host ? "host" : family);
-  rlo__json_string(json, "device", is_on_host ? NULL : device);
-  rlo__json_string(json, "chosen_by", place_names[c->place]);
-}
-
-static void print_result(const rlo__conversion *c,
-                         const rlo__convert_result *result) {
-  if (!c->request.common.is_json) {
-    print_shape(c);
+  rlo__shape_text text;
+  rlo__shape_text_make(&c->dst_shape, &text);
+  RLO__REPORT(r,
+              RLO__STRING("shape", "", text.text),
+              RLO__STRING("file", NULL, c->request.output_path),
+              RLO__INT("physical_bytes", NULL, c->problem.dst_bytes));
+  if (result == NULL) {
     return;
   }
-  rlo__json json = {0};
-  begin_json(c, NULL, NULL, &json);
-  add_result_keys(c, result->family, result->device_name, &json);
-  if (!c->request.stream.devices.is_none) {
-    rlo__json_double(&json, "seconds", result->seconds);
-  }
-  rlo__json_bool(&json, "is_verified", c->request.is_verified);
-  rlo__json_end_object(&json);
-}
-
-static void print_job(const rlo__conversion *c,
-                      const rlo__stream_result *result) {
-  if (!c->request.common.is_json) {
-    print_shape(c);
-    return;
-  }
-  rlo__json json = {0};
-  begin_json(c, "end", rlo_status_name(RLO_OK), &json);
   /* Pieces may run by several families. */
-  add_result_keys(c, NULL, result->device_names, &json);
-  rlo__json_double(&json, "seconds", result->info.seconds);
-  rlo__json_bool(&json, "is_verified", c->request.is_verified);
-  rlo__stream_info_keys(&json, &result->info);
-  rlo__json_end_object(&json);
-}
-
-/* The last event. The reason is on standard error. */
-static void print_failure(const rlo__conversion *c, rlo_status status) {
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "event", "end");
-  rlo__json_string(
-      &json, "status", status == RLO_OK ? NULL : rlo_status_name(status));
-  rlo__json_string(&json, "file", c->request.output_path);
-  rlo__json_end_object(&json);
+  const char *family = is_on_host                  ? "host"
+                       : result->family[0] != '\0' ? result->family
+                                                   : NULL;
+  RLO__REPORT(
+      r,
+      RLO__STRING("family", NULL, family),
+      RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
+      RLO__STRING("chosen_by", NULL, place_names[c->place]));
+  if (is_in_pieces(c) || !is_on_host) {
+    RLO__REPORT(r, RLO__REAL("seconds", result->info.seconds));
+  }
+  RLO__REPORT(r, RLO__BOOL("is_verified", c->request.is_verified));
 }
 
 /* ----------------------------------------------------------------- running */
 
-/* What is small is faster without threads and pieces; a family or a schedule is
- * of one kernel for the whole array. */
-static bool is_job_wanted(const rlo__conversion *c) {
-  return rlo__stream_is_asked_for(&c->request.stream) ||
-         c->request.stream.is_resumed ||
-         (is_large(c) && c->request.family == NULL &&
-          c->request.schedule == NULL);
-}
-
-static int verify(const void *payload,
-                  int32_t output,
-                  int fd,
-                  int64_t offset_bytes) {
-  (void)output;
-  return rlo__convert_verify(payload, fd, offset_bytes);
-}
-
-/* Converts in pieces, unless the array cannot be cut: then *out_is_done is
- * false. */
-static int convert_in_pieces(const rlo__conversion *c, bool *out_is_done) {
+static int convert_source(rlo__conversion *c) {
+  int code = lower(c);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
   const rlo__convert_request *request = &c->request;
   const rlo__stream_output output = {
       request->output_path, &c->dst_shape, c->problem.dst_bytes};
@@ -245,42 +165,12 @@ static int convert_in_pieces(const rlo__conversion *c, bool *out_is_done) {
                               .num_outputs = 1,
                               .jobs = &job,
                               .num_jobs = 1,
-                              .verify = request->is_verified ? verify : NULL,
+                              .is_verified = request->is_verified,
+                              .has_events = is_in_pieces(c),
+                              .is_whole = !is_in_pieces(c),
+                              .report = report_output,
                               .payload = c};
-  rlo_job_estimate estimate;
-  int code = rlo__stream_plan(&stream, &estimate, out_is_done);
-  if (code != RLO__EXIT_OK || !*out_is_done) {
-    return code;
-  }
-  print_estimate(c, &estimate);
-  if (request->stream.is_dry_run) {
-    return RLO__EXIT_OK;
-  }
-  rlo__stream_result result;
-  code = rlo__stream_run(&stream, &result);
-  if (code == RLO__EXIT_OK) {
-    print_job(c, &result);
-  } else if (request->common.is_json) {
-    print_failure(c, result.status);
-  }
-  return code;
-}
-
-static int convert_source(rlo__conversion *c) {
-  bool is_done = false;
-  int code = lower(c);
-  if (code == RLO__EXIT_OK && is_job_wanted(c)) {
-    code = convert_in_pieces(c, &is_done);
-  }
-  if (code != RLO__EXIT_OK || is_done) {
-    return code;
-  }
-  rlo__convert_result result;
-  code = rlo__convert_in_memory(c, &result);
-  if (code == RLO__EXIT_OK) {
-    print_result(c, &result);
-  }
-  return code;
+  return rlo__stream_do(&stream, NULL);
 }
 
 static int convert(rlo__conversion *c) {
@@ -305,75 +195,43 @@ static int run_conversion(const rlo__convert_request *request) {
 
 /* ----------------------------------------------------------------- options */
 
-static int parse_byte_order(const char *value, rlo__byte_order *out_order) {
+int rlo__take_byte_order(const char *verb, const char *value, void *field) {
   static const char *const words[] = {"little", "big"};
   int32_t n = 0;
-  int code = rlo__word_parse("convert", "--byte-order", value, words, 2, &n);
-  if (code == RLO__EXIT_OK) {
-    *out_order = n == 0 ? RLO__BYTE_ORDER_LITTLE : RLO__BYTE_ORDER_BIG;
-  }
+  int code = rlo__word_parse(verb, "--byte-order", value, words, 2, &n);
+  *(rlo__byte_order *)field =
+      n == 0 ? RLO__BYTE_ORDER_LITTLE : RLO__BYTE_ORDER_BIG;
   return code;
 }
 
-static int take_option(void *payload, int option, const char *value) {
-  rlo__convert_request *request = payload;
-  switch (option) {
-    case RLO__OPTION_FROM:
-      request->from = value;
-      break;
-    case RLO__OPTION_TO:
-      request->to = value;
-      break;
-    case RLO__OPTION_PERM:
-      request->permutation = value;
-      break;
-    case RLO__OPTION_FAMILY:
-      request->family = value;
-      break;
-    case RLO__OPTION_SCHEDULE:
-      request->schedule = value;
-      break;
-    case RLO__OPTION_OFFSET:
-      return rlo__size_parse(
-          "convert", "--offset", value, 0, &request->hints.offset_bytes);
-    case RLO__OPTION_BYTE_ORDER:
-      return parse_byte_order(value, &request->hints.byte_order);
-    case RLO__OPTION_BITCAST:
-      request->hints.is_bitcast = true;
-      break;
-    case RLO__OPTION_VERIFY:
-      request->is_verified = true;
-      break;
-    default:
-      return rlo__stream_option_take(
-          "convert", option, value, &request->stream);
-  }
-  return RLO__EXIT_OK;
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"from", required_argument, NULL, RLO__OPTION_FROM},
-    {"to", required_argument, NULL, RLO__OPTION_TO},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"family", required_argument, NULL, RLO__OPTION_FAMILY},
-    {"schedule", required_argument, NULL, RLO__OPTION_SCHEDULE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("from", TEXT, rlo__convert_request, from),
+    RLO__OPTION("to", TEXT, rlo__convert_request, to),
+    RLO__OPTION("perm", TEXT, rlo__convert_request, permutation),
+    RLO__OPTION("family", TEXT, rlo__convert_request, stream.family),
+    RLO__OPTION("schedule", TEXT, rlo__convert_request, stream.schedule),
     /* The former name. */
-    {"way", required_argument, NULL, RLO__OPTION_SCHEDULE},
-    {"verify", no_argument, NULL, RLO__OPTION_VERIFY},
-    RLO__STREAM_OPTIONS,
-    {"offset", required_argument, NULL, RLO__OPTION_OFFSET},
-    {"byte-order", required_argument, NULL, RLO__OPTION_BYTE_ORDER},
-    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    RLO__OPTION("way", TEXT, rlo__convert_request, stream.schedule),
+    RLO__OPTION("verify", FLAG, rlo__convert_request, is_verified),
+    RLO__STREAM_OPTIONS(rlo__convert_request, stream),
+    RLO__OPTION_BYTES("offset", rlo__convert_request, hints.offset_bytes, 0),
+    RLO__OPTION_BY("byte-order",
+                   CALL,
+                   rlo__convert_request,
+                   hints.byte_order,
+                   rlo__take_byte_order),
+    RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int check_options(rlo__convert_request *request) {
   if (request->hints.is_bitcast && request->from == NULL) {
     return rlo__fail_usage("convert", "--bitcast requires --from");
   }
-  bool is_kernel_named = request->family != NULL || request->schedule != NULL;
+  bool is_kernel_named =
+      request->stream.family != NULL || request->stream.schedule != NULL;
   if (request->stream.is_host && is_kernel_named) {
     return rlo__fail_usage("convert",
                            "--host uses no device: it excludes --family and "
@@ -382,13 +240,6 @@ static int check_options(rlo__convert_request *request) {
   if (request->stream.devices.is_none && is_kernel_named) {
     return rlo__fail_usage("convert",
                            "--device none excludes --family and --schedule");
-  }
-  if (is_kernel_named && (rlo__stream_is_asked_for(&request->stream) ||
-                          request->stream.is_resumed)) {
-    return rlo__fail_usage("convert",
-                           "--family and --schedule are of a kernel for the "
-                           "whole array: they exclude --memory, --passes, "
-                           "--dry-run and --resume");
   }
   return rlo__stream_options_check("convert", &request->stream);
 }
@@ -475,9 +326,9 @@ const rlo__command rlo__cmd_convert = {
         "also\n"
         "                called --way, its former name\n"
         "  --host        use the host, and no OpenCL\n"
-        "  --verify      compare the result with the host's before OUT "
-        "appears;\n"
-        "                of more than 1 GiB, 100000 elements of it\n"
+        "  --verify      move it once more, on the host, and compare each "
+        "byte,\n"
+        "                before OUT appears\n"
         "  --json        print an object with the keys shape, file,\n"
         "                physical_bytes, family, device, chosen_by (option, "
         "size,\n"
@@ -486,9 +337,7 @@ const rlo__command rlo__cmd_convert = {
         "\n"
         "Large arrays. An array of more than 64 MiB, before or after, is moved "
         "in\n"
-        "pieces and is never in memory as a whole, unless --family or "
-        "--schedule\n"
-        "is given or OUT is a pipe:\n"
+        "pieces and is never in memory as a whole, unless OUT is a pipe:\n"
         "\n" RLO__STREAM_HELP
         "\n"
         "What is printed is the shape of the result: relayout convert --from\n"
@@ -498,6 +347,5 @@ const rlo__command rlo__cmd_convert = {
         "complete or not at all.\n",
     .print_more_help = rlo__array_file_print_help,
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -11,9 +11,9 @@
 #include "command.h"
 #include "describe.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 
 /* Lists the dimensions of a mask, ascending; returns their count. */
 static int32_t list_dimensions(uint32_t mask,
@@ -33,79 +33,90 @@ static double share_of_padding(const rlo_cost_part *part) {
              : (double)(part->slots - part->elements) / (double)part->slots;
 }
 
-/* Writes the object "cost". */
-static void write_cost(rlo__json *json, const rlo_shape_cost *cost) {
+/* "128x", or "1.536x" with four digits if it is not whole. */
+static const char *factor_text(int64_t slots, int64_t elements, char text[32]) {
+  if (slots % elements == 0) {
+    snprintf(text, 32, "%" PRId64 "x", slots / elements);
+  } else {
+    snprintf(text, 32, "%.4gx", (double)slots / (double)elements);
+  }
+  return text;
+}
+
+/* "dimensions 1*2 are 90 of 128 (29.7 % padding)". */
+static void describe_part(const rlo_cost_part *part,
+                          const int64_t *dimensions,
+                          int32_t count,
+                          char *text,
+                          size_t capacity) {
+  size_t at = 0;
+  if (part->kind == RLO_COST_TAIL) {
+    at = (size_t)snprintf(text, capacity, "the tail");
+  } else if (part->kind == RLO_COST_ADDED) {
+    at = (size_t)snprintf(text, capacity, "a dimension that a tile adds");
+  } else {
+    at = (size_t)snprintf(text, capacity, "dimension%s ", count > 1 ? "s" : "");
+    for (int32_t i = 0; i < count; ++i) {
+      at += (size_t)snprintf(text + at,
+                             capacity - at,
+                             "%s%" PRId64,
+                             i == 0 ? "" : "*",
+                             dimensions[i]);
+    }
+  }
+  snprintf(text + at,
+           capacity - at,
+           " %s %" PRId64 " of %" PRId64 " (%.1f %% padding)",
+           count > 1 ? "are" : "is",
+           part->elements,
+           part->slots,
+           100 * share_of_padding(part));
+}
+
+/* In text, the slots for the elements and a line for each part with padding. */
+static void add_cost(rlo__report *r, const rlo_shape_cost *cost) {
   static const char *const kinds[] = {"dimensions", "added", "tail"};
-  rlo__json_begin_object(json, "cost");
-  rlo__json_double(json,
-                   "factor",
-                   cost->elements == 0
-                       ? (double)INFINITY
-                       : (double)cost->slots / (double)cost->elements);
-  rlo__json_begin_array(json, "parts");
+  const bool is_empty = cost->elements == 0;
+  int64_t num_with_padding = 0;
+  char factor[32];
+  for (int32_t i = 0; i < cost->num_parts; ++i) {
+    num_with_padding += cost->parts[i].slots > cost->parts[i].elements;
+  }
+  rlo__report_line(
+      r,
+      "cost",
+      "%" PRId64 " slots for %" PRId64 " elements%s%s%s",
+      cost->slots,
+      cost->elements,
+      is_empty ? "" : ", ",
+      is_empty ? "" : factor_text(cost->slots, cost->elements, factor),
+      num_with_padding > 0 ? ":" : "");
+  rlo__report_open(r, "cost", '{');
+  RLO__REPORT(
+      r,
+      RLO__REAL("factor",
+                is_empty ? (double)INFINITY
+                         : (double)cost->slots / (double)cost->elements));
+  rlo__report_open(r, "parts", '[');
   for (int32_t i = 0; i < cost->num_parts; ++i) {
     const rlo_cost_part *part = &cost->parts[i];
     int64_t dimensions[RLO_MAX_RANK];
     int32_t count = list_dimensions(part->dimensions, dimensions);
-    rlo__json_begin_object(json, NULL);
-    rlo__json_string(json, "kind", kinds[part->kind]);
-    rlo__json_ints(json, "dimensions", dimensions, count);
-    rlo__json_int(json, "elements", part->elements);
-    rlo__json_int(json, "slots", part->slots);
-    rlo__json_double(json, "padding_share", share_of_padding(part));
-    rlo__json_end_object(json);
-  }
-  rlo__json_end_array(json);
-  rlo__json_end_object(json);
-}
-
-/* Prints "128x", or "1.536x" with four digits if it is not whole. */
-static void print_factor(int64_t slots, int64_t elements) {
-  if (slots % elements == 0) {
-    printf("%" PRId64 "x", slots / elements);
-    return;
-  }
-  printf("%.4gx", (double)slots / (double)elements);
-}
-
-static void print_part(const rlo_cost_part *part) {
-  int64_t dimensions[RLO_MAX_RANK];
-  int32_t count = list_dimensions(part->dimensions, dimensions);
-  if (part->kind == RLO_COST_TAIL) {
-    fputs("the tail", stdout);
-  } else if (part->kind == RLO_COST_ADDED) {
-    fputs("a dimension that a tile adds", stdout);
-  } else {
-    fputs(count > 1 ? "dimensions " : "dimension ", stdout);
-    for (int32_t i = 0; i < count; ++i) {
-      printf("%s%" PRId64, i == 0 ? "" : "*", dimensions[i]);
+    if (part->slots > part->elements) {
+      char text[RLO_MAX_RANK * 3 + 128];
+      describe_part(part, dimensions, count, text, sizeof(text));
+      rlo__report_line(r, " ", "%s%s", text, --num_with_padding > 0 ? "," : "");
     }
+    RLO__REPORT_OBJECT(r,
+                       NULL,
+                       RLO__STRING("kind", NULL, kinds[part->kind]),
+                       RLO__INTS("dimensions", NULL, dimensions, count),
+                       RLO__INT("elements", NULL, part->elements),
+                       RLO__INT("slots", NULL, part->slots),
+                       RLO__REAL("padding_share", share_of_padding(part)));
   }
-  fputs(count > 1 ? " are " : " is ", stdout);
-  printf("%" PRId64 " of %" PRId64 " (%.1f %% padding)",
-         part->elements,
-         part->slots,
-         100 * share_of_padding(part));
-}
-
-/* Prints the slots for the elements, and a line for each part with padding. */
-static void print_cost(const rlo_shape_cost *cost) {
-  printf("cost            %" PRId64 " slots for %" PRId64 " elements",
-         cost->slots,
-         cost->elements);
-  if (cost->elements != 0) {
-    fputs(", ", stdout);
-    print_factor(cost->slots, cost->elements);
-  }
-  bool is_first = true;
-  for (int32_t i = 0; i < cost->num_parts; ++i) {
-    if (cost->parts[i].slots > cost->parts[i].elements) {
-      fputs(is_first ? ":\n                " : ",\n                ", stdout);
-      print_part(&cost->parts[i]);
-      is_first = false;
-    }
-  }
-  putchar('\n');
+  rlo__report_close(r);
+  rlo__report_close(r);
 }
 
 /* Every tile adds at most its own rank, and one. */
@@ -116,9 +127,7 @@ static void print_cost(const rlo_shape_cost *cost) {
 typedef struct numpy_array {
   /* NULL: it is no NumPy array. */
   const char *type;
-  bool has_dims;
   rlo__int_list dims;
-  bool has_strides;
   rlo__int_list strides;
   int64_t available_bytes;
 } numpy_array;
@@ -137,18 +146,19 @@ typedef struct description {
 } description;
 
 static int describe_numpy(const numpy_array *array, description *out) {
-  if (array->has_strides && array->strides.count != array->dims.count) {
+  if (array->strides.is_given && array->strides.count != array->dims.count) {
     return rlo__fail("there are %d strides, but %d dimensions",
                      array->strides.count,
                      array->dims.count);
   }
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  if (rlo_shape_from_numpy(array->type,
-                           array->dims.values,
-                           array->has_strides ? array->strides.values : NULL,
-                           array->dims.count,
-                           array->available_bytes,
-                           &view) != RLO_OK) {
+  if (rlo_shape_from_numpy(
+          array->type,
+          array->dims.values,
+          array->strides.is_given ? array->strides.values : NULL,
+          array->dims.count,
+          array->available_bytes,
+          &view) != RLO_OK) {
     return rlo__fail_last();
   }
   out->shape = view.shape;
@@ -182,63 +192,64 @@ static int measure(description *out) {
   return RLO__EXIT_OK;
 }
 
-static void print_json(const description *d) {
-  rlo__shape_text text;
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "shape", rlo__shape_text_make(&d->shape, &text));
-  rlo__json_int(&json, "rank", d->shape.rank);
-  rlo__json_int(&json, "elements", d->extent.elements);
-  rlo__json_int(&json, "slots", d->extent.slots);
-  rlo__json_int(&json, "element_bits", d->extent.element_bits);
-  rlo__json_int(&json, "bytes", d->extent.bytes);
-  rlo__json_int(&json, "physical_bytes", d->extent.physical_bytes);
-  rlo__json_double(&json, "padding_share", d->padding_share);
-  write_cost(&json, &d->cost);
-  if (d->has_physical_dims) {
-    rlo__json_ints(
-        &json, "physical_dims", d->physical_dims, d->num_physical_dims);
-  } else {
-    rlo__json_string(&json, "physical_dims", NULL);
-  }
+static void add_numpy(rlo__report *r, const description *d) {
   if (d->is_numpy) {
-    rlo__json_int(&json, "offset_bytes", d->offset_bytes);
-    rlo__json_bool(&json, "is_byte_swapped", d->is_byte_swapped);
+    RLO__REPORT(r,
+                RLO__INT("offset_bytes", NULL, d->offset_bytes),
+                RLO__BOOL("is_byte_swapped", d->is_byte_swapped));
+    rlo__report_line(r,
+                     "slot 0 at",
+                     "byte %" PRId64 " from the first element",
+                     d->offset_bytes);
+    rlo__report_line(r,
+                     "byte order",
+                     "%s",
+                     d->is_byte_swapped ? "swapped" : "this machine's");
   }
-  rlo__json_end_object(&json);
 }
 
-static void print_text(const description *d) {
+static void print(const description *d, bool is_json) {
   rlo__shape_text text;
-  printf("shape           %s\n", rlo__shape_text_make(&d->shape, &text));
-  printf("rank            %d\n", d->shape.rank);
-  printf("elements        %" PRId64 "\n", d->extent.elements);
-  printf("slots           %" PRId64 "\n", d->extent.slots);
-  printf("element bits    %" PRId64 "\n", d->extent.element_bits);
-  printf("bytes           %" PRId64 "\n", d->extent.bytes);
-  printf("physical bytes  %" PRId64 "\n", d->extent.physical_bytes);
-  printf("padding         %.1f %% of the slots\n", 100 * d->padding_share);
-  if (d->is_numpy) {
-    printf("slot 0 at       byte %" PRId64 " from the first element\n",
-           d->offset_bytes);
-    printf("byte order      %s\n",
-           d->is_byte_swapped ? "swapped" : "this machine's");
+  rlo__report r;
+  rlo__report_begin(&r, is_json, 15);
+  RLO__REPORT(
+      &r,
+      RLO__STRING("shape", "shape", rlo__shape_text_make(&d->shape, &text)),
+      RLO__INT("rank", "rank", d->shape.rank),
+      RLO__INT("elements", "elements", d->extent.elements),
+      RLO__INT("slots", "slots", d->extent.slots),
+      RLO__INT("element_bits", "element bits", d->extent.element_bits),
+      RLO__INT("bytes", "bytes", d->extent.bytes),
+      RLO__INT("physical_bytes", "physical bytes", d->extent.physical_bytes),
+      RLO__SHARE(
+          "padding_share", "padding", d->padding_share, " of the slots"));
+  /* These come at the end in JSON, but for the cost. */
+  if (!is_json) {
+    add_numpy(&r, d);
   }
-  if (!d->has_physical_dims) {
-    puts("physical dims   none: the layout has strides");
-    return;
+  const rlo__row dims =
+      d->has_physical_dims ? (rlo__row)RLO__INTS("physical_dims",
+                                                 "physical dims",
+                                                 d->physical_dims,
+                                                 d->num_physical_dims)
+                           : (rlo__row)RLO__STRING("physical_dims", NULL, NULL);
+  if (is_json) {
+    add_cost(&r, &d->cost);
   }
-  fputs("physical dims   [", stdout);
-  for (int32_t i = 0; i < d->num_physical_dims; ++i) {
-    printf("%s%" PRId64, i == 0 ? "" : ",", d->physical_dims[i]);
+  rlo__report_add(&r, &dims, 1);
+  if (is_json) {
+    add_numpy(&r, d);
+  } else if (d->has_physical_dims) {
+    add_cost(&r, &d->cost);
+  } else {
+    rlo__report_line(&r, "physical dims", "none: the layout has strides");
   }
-  puts("]");
-  print_cost(&d->cost);
+  rlo__report_end(&r);
 }
 
 /* ---------------------------------------------------------------- arguments */
 
-/* What is to be described: one of a text, a NumPy array and files. */
+/* The subject of a description: one of a text, a NumPy array and files. */
 typedef struct describe_request {
   numpy_array numpy;
   const char *proto_path;
@@ -251,61 +262,30 @@ typedef struct describe_request {
 
 enum { DEFAULT_TOP = 20 };
 
-static int take_option(void *payload, int option, const char *value) {
-  static const char verb[] = "describe";
-  describe_request *request = payload;
-  numpy_array *array = &request->numpy;
-  switch (option) {
-    case RLO__OPTION_NUMPY:
-      array->type = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_DIMS:
-      array->has_dims = true;
-      return rlo__int_list_parse(verb, "--dims", value, &array->dims);
-    case RLO__OPTION_STRIDES:
-      array->has_strides = true;
-      return rlo__int_list_parse(verb, "--strides", value, &array->strides);
-    case RLO__OPTION_PROTO:
-      request->proto_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_SAVE_PROTO:
-      request->save_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_HLO:
-      request->hlo_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_TOP:
-      return rlo__number_parse(
-          verb, "--top", value, 1, INT64_MAX, &request->top);
-    default:
-      return rlo__number_parse(
-          verb, "--bytes", value, 0, INT64_MAX, &array->available_bytes);
-  }
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"numpy", required_argument, NULL, RLO__OPTION_NUMPY},
-    {"dims", required_argument, NULL, RLO__OPTION_DIMS},
-    {"strides", required_argument, NULL, RLO__OPTION_STRIDES},
-    {"bytes", required_argument, NULL, RLO__OPTION_BYTES},
-    {"proto", required_argument, NULL, RLO__OPTION_PROTO},
-    {"save-proto", required_argument, NULL, RLO__OPTION_SAVE_PROTO},
-    {"hlo", required_argument, NULL, RLO__OPTION_HLO},
-    {"top", required_argument, NULL, RLO__OPTION_TOP},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("numpy", TEXT, describe_request, numpy.type),
+    RLO__OPTION("dims", INTS, describe_request, numpy.dims),
+    RLO__OPTION("strides", INTS, describe_request, numpy.strides),
+    RLO__OPTION_WITHIN(
+        "bytes", describe_request, numpy.available_bytes, 0, INT64_MAX),
+    RLO__OPTION("proto", TEXT, describe_request, proto_path),
+    RLO__OPTION("save-proto", TEXT, describe_request, save_path),
+    RLO__OPTION("hlo", TEXT, describe_request, hlo_path),
+    RLO__OPTION_WITHIN("top", describe_request, top, 1, INT64_MAX),
     {0}};
 
 static int check_options(const describe_request *request) {
   static const char verb[] = "describe";
   const numpy_array *array = &request->numpy;
-  bool has_details = array->has_dims || array->has_strides ||
+  bool has_details = array->dims.is_given || array->strides.is_given ||
                      array->available_bytes != RLO_AVAILABLE_UNKNOWN;
   if (has_details && array->type == NULL) {
     return rlo__fail_usage(verb,
                            "--dims, --strides and --bytes require --numpy");
   }
-  if (array->type != NULL && !array->has_dims) {
+  if (array->type != NULL && !array->dims.is_given) {
     return rlo__fail_usage(verb, "--numpy needs --dims");
   }
   int num_sources = (array->type != NULL) + (request->proto_path != NULL) +
@@ -324,8 +304,8 @@ static int check_options(const describe_request *request) {
 
 /* ------------------------------------------------------------------ running */
 
-/* Whether a text begins as a tuple, a program, a buffer, a token or an opaque
- * value does. */
+/* Returns whether a text begins as a tuple, a program, a buffer, a token or an
+ * opaque value does. */
 static bool is_tree_text(const char *text) {
   static const char *const starts[] = {"(", "b(", "token", "opaque"};
   const char *at = text + strspn(text, " \t\r\n");
@@ -360,11 +340,7 @@ static int describe_array(description *out, bool is_json) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (is_json) {
-    print_json(out);
-  } else {
-    print_text(out);
-  }
+  print(out, is_json);
   return RLO__EXIT_OK;
 }
 
@@ -531,6 +507,5 @@ const rlo__command rlo__cmd_describe = {
         "  relayout describe --numpy '<f4' --dims 3,4 --strides 16,4\n"
         "  relayout describe 'f32[64,100]{1,0:T(8,128)}'\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

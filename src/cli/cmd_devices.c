@@ -2,15 +2,25 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "relayout/opencl.h"
 
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
+#include "session.h"
 #include "subprocess.h"
+
+typedef struct devices_request {
+  rlo__common_options common;
+  bool is_limit;
+  /* 0: not given. */
+  int64_t bytes;
+  int64_t rounds;
+} devices_request;
 
 static const char *type_name(cl_device_type type) {
   if ((type & CL_DEVICE_TYPE_GPU) != 0) {
@@ -22,92 +32,90 @@ static const char *type_name(cl_device_type type) {
   return (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? "accelerator" : "custom";
 }
 
-static void print_text(const rlo_device_entry *entry,
+static void add_device(rlo__report *r,
+                       const rlo_device_entry *entry,
                        const rlo_device_info *info) {
   rlo__bytes_text memory;
   rlo__bytes_text allocation;
-  printf("%s%d  %s (%s)\n",
-         entry->is_default ? "* " : "  ",
-         entry->device_number,
-         entry->device_name,
-         type_name(entry->type));
-  printf("     platform    %s\n", entry->platform_name);
-  printf("     version     %s, driver %s\n",
-         entry->device_version,
-         entry->driver_version);
-  printf("     kernels     %s class%s%s%s%s%s\n",
-         rlo__device_class_name(info->device_class),
-         info->has_nontemporal_store ? ", non-temporal stores" : "",
-         info->has_builtin_prefetch ? ", prefetch" : "",
-         info->has_vector_shuffle ? ", shuffles" : "",
-         info->has_f64 ? ", f64" : "",
-         info->has_f32_denormals ? "" : ", no denormals");
-  printf("     limits      %d compute units, work-groups of %" PRId64
-         " items, %" PRId64 " bytes of local memory\n",
-         info->compute_units,
-         info->max_work_group_items,
-         info->local_memory_bytes);
-  printf("     memory      %s, buffers up to %s, aligned to %" PRId64
-         " bytes\n",
-         rlo__bytes_text_make(info->global_memory_bytes, &memory),
-         rlo__bytes_text_make(info->max_allocation_bytes, &allocation),
-         info->base_alignment_bytes);
-  printf("     choice      %s\n", entry->reason);
+  const char *type = type_name(entry->type);
+  const char *class_name = rlo__device_class_name(info->device_class);
+  rlo__report_line(r,
+                   "",
+                   "%s%d  %s (%s)",
+                   entry->is_default ? "* " : "  ",
+                   entry->device_number,
+                   entry->device_name,
+                   type);
+  rlo__report_line(r, "     platform", "%s", entry->platform_name);
+  rlo__report_line(r,
+                   "     version",
+                   "%s, driver %s",
+                   entry->device_version,
+                   entry->driver_version);
+  rlo__report_line(r,
+                   "     kernels",
+                   "%s class%s%s%s%s%s",
+                   class_name,
+                   info->has_nontemporal_store ? ", non-temporal stores" : "",
+                   info->has_builtin_prefetch ? ", prefetch" : "",
+                   info->has_vector_shuffle ? ", shuffles" : "",
+                   info->has_f64 ? ", f64" : "",
+                   info->has_f32_denormals ? "" : ", no denormals");
+  rlo__report_line(r,
+                   "     limits",
+                   "%d compute units, work-groups of %" PRId64
+                   " items, %" PRId64 " bytes of local memory",
+                   info->compute_units,
+                   info->max_work_group_items,
+                   info->local_memory_bytes);
+  rlo__report_line(
+      r,
+      "     memory",
+      "%s, buffers up to %s, aligned to %" PRId64 " bytes",
+      rlo__bytes_text_make(info->global_memory_bytes, &memory),
+      rlo__bytes_text_make(info->max_allocation_bytes, &allocation),
+      info->base_alignment_bytes);
+  RLO__REPORT_OBJECT(
+      r,
+      NULL,
+      RLO__INT("device", NULL, entry->device_number),
+      RLO__STRING("name", NULL, entry->device_name),
+      RLO__STRING("type", NULL, type),
+      RLO__INT("platform", NULL, entry->platform_number),
+      RLO__STRING("platform_name", NULL, entry->platform_name),
+      RLO__STRING("device_version", NULL, entry->device_version),
+      RLO__STRING("driver_version", NULL, entry->driver_version),
+      RLO__BOOL("is_default", entry->is_default),
+      RLO__STRING("reason", "     choice", entry->reason),
+      RLO__STRING("class", NULL, class_name),
+      RLO__INT("compute_units", NULL, info->compute_units),
+      RLO__INT("max_work_group_items", NULL, info->max_work_group_items),
+      RLO__INT("local_memory_bytes", NULL, info->local_memory_bytes),
+      RLO__INT("global_memory_bytes", NULL, info->global_memory_bytes),
+      RLO__INT("max_allocation_bytes", NULL, info->max_allocation_bytes),
+      RLO__INT("base_alignment_bytes", NULL, info->base_alignment_bytes),
+      RLO__INT("cache_line_bytes", NULL, info->cache_line_bytes),
+      RLO__INT("max_parameter_bytes", NULL, info->max_parameter_bytes),
+      RLO__INT("address_bits", NULL, info->address_bits),
+      RLO__BOOL("has_nontemporal_store", info->has_nontemporal_store),
+      RLO__BOOL("has_builtin_prefetch", info->has_builtin_prefetch),
+      RLO__BOOL("has_vector_shuffle", info->has_vector_shuffle),
+      RLO__BOOL("has_f64", info->has_f64),
+      RLO__BOOL("has_f32_denormals", info->has_f32_denormals),
+      RLO__BOOL("has_large_buffer_option", info->has_large_buffer_option),
+      RLO__BOOL("is_cpu_class_only", info->is_cpu_class_only),
+      RLO__INT("near_cache_bytes", NULL, info->near_cache_bytes));
 }
 
-static void write_json(rlo__json *json,
-                       const rlo_device_entry *entry,
-                       const rlo_device_info *info) {
-  rlo__json_begin_object(json, NULL);
-  rlo__json_int(json, "device", entry->device_number);
-  rlo__json_string(json, "name", entry->device_name);
-  rlo__json_string(json, "type", type_name(entry->type));
-  rlo__json_int(json, "platform", entry->platform_number);
-  rlo__json_string(json, "platform_name", entry->platform_name);
-  rlo__json_string(json, "device_version", entry->device_version);
-  rlo__json_string(json, "driver_version", entry->driver_version);
-  rlo__json_bool(json, "is_default", entry->is_default);
-  rlo__json_string(json, "reason", entry->reason);
-  rlo__json_string(json, "class", rlo__device_class_name(info->device_class));
-  rlo__json_int(json, "compute_units", info->compute_units);
-  rlo__json_int(json, "max_work_group_items", info->max_work_group_items);
-  rlo__json_int(json, "local_memory_bytes", info->local_memory_bytes);
-  rlo__json_int(json, "global_memory_bytes", info->global_memory_bytes);
-  rlo__json_int(json, "max_allocation_bytes", info->max_allocation_bytes);
-  rlo__json_int(json, "base_alignment_bytes", info->base_alignment_bytes);
-  rlo__json_int(json, "cache_line_bytes", info->cache_line_bytes);
-  rlo__json_int(json, "max_parameter_bytes", info->max_parameter_bytes);
-  rlo__json_int(json, "address_bits", info->address_bits);
-  rlo__json_bool(json, "has_nontemporal_store", info->has_nontemporal_store);
-  rlo__json_bool(json, "has_builtin_prefetch", info->has_builtin_prefetch);
-  rlo__json_bool(json, "has_vector_shuffle", info->has_vector_shuffle);
-  rlo__json_bool(json, "has_f64", info->has_f64);
-  rlo__json_bool(json, "has_f32_denormals", info->has_f32_denormals);
-  rlo__json_bool(
-      json, "has_large_buffer_option", info->has_large_buffer_option);
-  rlo__json_bool(json, "is_cpu_class_only", info->is_cpu_class_only);
-  rlo__json_int(json, "near_cache_bytes", info->near_cache_bytes);
-  rlo__json_end_object(json);
-}
-
-static void print_all(const rlo_device_entry *entries,
-                      const rlo_device_info *infos,
-                      int32_t count,
-                      bool is_json) {
-  if (!is_json) {
-    for (int32_t i = 0; i < count; ++i) {
-      print_text(&entries[i], &infos[i]);
-    }
-    return;
-  }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_begin_array(&json, "devices");
+static void add_devices(rlo__report *r,
+                        const rlo_device_entry *entries,
+                        const rlo_device_info *infos,
+                        int32_t count) {
+  rlo__report_open(r, "devices", '[');
   for (int32_t i = 0; i < count; ++i) {
-    write_json(&json, &entries[i], &infos[i]);
+    add_device(r, &entries[i], &infos[i]);
   }
-  rlo__json_end_array(&json);
-  rlo__json_end_object(&json);
+  rlo__report_close(r);
 }
 
 /* Reads up to `capacity` devices with their numbers. */
@@ -130,7 +138,7 @@ static int read_devices(rlo_device_entry *entries,
 }
 
 static int list_devices(void *payload) {
-  const bool *is_json = payload;
+  const devices_request *request = payload;
   int32_t count = 0;
   if (rlo_device_list(NULL, 0, 0, &count) != RLO_OK) {
     return rlo__fail_last();
@@ -144,7 +152,10 @@ static int list_devices(void *payload) {
   } else {
     code = read_devices(entries, infos, capacity, &count);
     if (code == RLO__EXIT_OK) {
-      print_all(entries, infos, count, *is_json);
+      rlo__report r;
+      rlo__report_begin(&r, request->common.is_json, 16);
+      add_devices(&r, entries, infos, count);
+      rlo__report_end(&r);
     }
   }
   free(infos);
@@ -152,15 +163,66 @@ static int list_devices(void *payload) {
   return code;
 }
 
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+/* -------------------------------------------------------------- copy limit */
+
+static void print_limit(const devices_request *request,
+                        const char *device_name,
+                        double gb_per_s) {
+  rlo__report r;
+  rlo__bytes_text text;
+  rlo__report_begin(&r, request->common.is_json, 0);
+  rlo__report_line(
+      &r,
+      "",
+      "%.2f GB/s  copying %s on %s (read + written, median of %" PRId64 ")",
+      gb_per_s,
+      rlo__bytes_text_make(request->bytes, &text),
+      device_name,
+      request->rounds);
+  RLO__REPORT(&r,
+              RLO__STRING("device", NULL, device_name),
+              RLO__INT("bytes", NULL, request->bytes),
+              RLO__INT("rounds", NULL, request->rounds),
+              RLO__REAL("gb_per_s", gb_per_s));
+  rlo__report_end(&r);
+}
+
+static int measure_limit(void *payload) {
+  const devices_request *request = payload;
+  rlo__session session;
+  int code = rlo__session_init(&request->common.device, &session);
+  if (code == RLO__EXIT_OK) {
+    double gb_per_s = 0;
+    if (rlo_copy_limit(session.context,
+                       request->bytes,
+                       (int32_t)request->rounds,
+                       &gb_per_s) == RLO_OK) {
+      print_limit(request, session.device_name, gb_per_s);
+    } else {
+      code = rlo__fail_last();
+    }
+  }
+  rlo__session_deinit(&session);
+  return code;
+}
+
+/* ------------------------------------------------------------ command line */
+
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("copy-limit", FLAG, devices_request, is_limit),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION_WITHIN("bytes", devices_request, bytes, 4096, INT64_MAX),
+    RLO__OPTION_WITHIN("rounds", devices_request, rounds, 1, 1000000),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
-  rlo__common_options common;
-  int code = rlo__options_take(&rlo__cmd_devices, argc, argv, NULL, &common);
+  devices_request request = {
+      .is_limit = strcmp(argv[0], rlo__cmd_devices.old_name) == 0};
+  int code = rlo__options_take(
+      &rlo__cmd_devices, argc, argv, &request, &request.common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
@@ -169,14 +231,25 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return rlo__subprocess_run(common.is_isolated, list_devices, &common.is_json);
+  if (!request.is_limit && (request.common.is_device_given ||
+                            request.bytes > 0 || request.rounds > 0)) {
+    return rlo__fail_usage(
+        argv[0], "--device, --bytes and --rounds require --copy-limit");
+  }
+  request.bytes = request.bytes == 0 ? (int64_t)64 << 20 : request.bytes;
+  request.rounds = request.rounds == 0 ? 11 : request.rounds;
+  return rlo__subprocess_run(request.common.is_isolated,
+                             request.is_limit ? measure_limit : list_devices,
+                             &request);
 }
 
 const rlo__command rlo__cmd_devices = {
     .name = "devices",
-    .summary = "list the OpenCL devices and which one is the default",
+    .old_name = "copy-limit",
+    .summary = "list the OpenCL devices, or measure how fast one copies",
     .help =
         "Usage: relayout devices [--json] [--no-isolate]\n"
+        "       relayout devices --copy-limit [OPTION...]\n"
         "\n"
         "Lists the devices of every OpenCL platform with the numbers that\n"
         "--device takes, and the limits that matter here. The default device\n"
@@ -184,7 +257,20 @@ const rlo__command rlo__cmd_devices = {
         "scripts\n"
         "had better name a device: --device pocl\n"
         "\n"
-        "  --json        print one object\n"
+        "With --copy-limit times the plain copy between two buffers of a "
+        "device:\n"
+        "no relayout can be faster. GB/s are decimal and count the bytes read "
+        "and\n"
+        "the bytes written.\n"
+        "\n"
+        "  --device D    a device, by its number or a part of its name; the "
+        "default\n"
+        "                device without it\n"
+        "  --bytes N     size of each buffer (67108864)\n"
+        "  --rounds N    copies timed, of which the median counts (11)\n"
+        "  --json        print one object; of a copy limit with the keys "
+        "device,\n"
+        "                bytes, rounds and gb_per_s\n"
         "  --no-isolate  use the OpenCL driver in this process\n",
     .options = options,
     .run = run,

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "relayout/opencl.h"
 #include "relayout/ops.h"
@@ -10,16 +11,16 @@
 
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 #include "session.h"
 #include "subprocess.h"
 
 /* Rewriting steps that are stored; further ones are counted only. */
 enum { MAX_STEPS = 256 };
 
-/* What `relayout explain` prints about a relayout. */
+/* The facts that `relayout explain` prints about a relayout. */
 typedef struct explain_report {
   rlo_shape src;
   rlo_shape dst;
@@ -50,52 +51,112 @@ static void add_step(explain_report *report, const char *step) {
   }
 }
 
-static int32_t num_stored_steps(const explain_report *e) {
-  return e->num_steps < MAX_STEPS ? e->num_steps : MAX_STEPS;
-}
-
-static void print_problem(const rlo_problem *problem) {
+static void print_problem(rlo__report *r, const rlo_problem *problem) {
   size_t length = rlo_problem_format(problem, NULL, 0);
-  char *text = malloc(length + 1);
+  char *text = r->is_json ? NULL : malloc(length + 1);
   if (text == NULL) {
-    puts("  (no memory to print it)");
+    rlo__report_line(r, "", "  (no memory to print it)");
     return;
   }
   rlo_problem_format(problem, text, length + 1);
-  bool is_at_line_start = true;
-  for (const char *c = text; *c != '\0'; ++c) {
-    if (is_at_line_start) {
-      fputs("  ", stdout);
-    }
-    putchar(*c);
-    is_at_line_start = *c == '\n';
+  for (char *line = text; *line != '\0';) {
+    const size_t end = strcspn(line, "\n");
+    rlo__report_line(r, "", "  %.*s", (int)end, line);
+    line += end + (line[end] == '\n');
   }
   free(text);
 }
 
-static void print_sizes(const char *label, int32_t count, const size_t *sizes) {
-  printf("  %-15s", label);
-  for (int32_t i = 0; i < count; ++i) {
-    printf("%s%zu", i == 0 ? "" : " x ", sizes[i]);
-  }
-  putchar('\n');
+static void add_form(rlo__report *r,
+                     const char *key,
+                     const rlo_problem *problem,
+                     const rlo_form *form) {
+  RLO__REPORT_OBJECT(r,
+                     key,
+                     RLO__INT("base", NULL, form->base),
+                     RLO__INTS("axis", NULL, form->axis, problem->num_axes),
+                     RLO__INTS("term", NULL, form->term, problem->num_terms));
 }
 
-static void print_families(const rlo_plan_report *report) {
-  printf("families of the %s class\n",
-         rlo__device_class_name(report->device_class));
-  for (int32_t i = 0; i < report->num_candidates; ++i) {
-    const rlo_plan_candidate *candidate = &report->candidates[i];
-    if (candidate->is_applicable) {
-      printf("  %-12s fits, %.2f of the copy limit expected%s%s\n",
-             candidate->family,
-             candidate->predicted_fraction,
-             candidate->reason[0] == '\0' ? "" : ": ",
-             candidate->reason);
-    } else {
-      printf("  %-12s refused: %s\n", candidate->family, candidate->reason);
-    }
+static void add_update(rlo__report *r, const rlo_problem *problem) {
+  const rlo_arithmetic *a = &problem->arithmetic;
+  const bool computes = problem->update == RLO_UPDATE_COMBINE;
+  RLO__REPORT(r, RLO__STRING("update", NULL, computes ? "combine" : "store"));
+  if (computes) {
+    RLO__REPORT_OBJECT(
+        r,
+        "arithmetic",
+        RLO__STRING("src_type", NULL, rlo_dtype_name(a->src_type)),
+        RLO__STRING("dst_type", NULL, rlo_dtype_name(a->dst_type)),
+        RLO__INT("dst_unit_bits", NULL, a->dst_unit_bits),
+        RLO__REAL("alpha", a->alpha),
+        RLO__REAL("beta", a->beta),
+        RLO__BOOL("is_sum", rlo_problem_is_sum(problem)));
   }
+}
+
+static void add_problem(rlo__report *r,
+                        const char *key,
+                        const rlo_problem *problem) {
+  print_problem(r, problem);
+  rlo__report_open(r, key, '{');
+  RLO__REPORT(r,
+              RLO__INT("unit_bits", NULL, problem->unit_bits),
+              RLO__INTS("extents", NULL, problem->extents, problem->num_axes));
+  add_form(r, "src", problem, &problem->src);
+  add_form(r, "dst", problem, &problem->dst);
+  rlo__report_open(r, "terms", '[');
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    rlo__report_open(r, NULL, '{');
+    add_form(r, "form", problem, &problem->terms[t].form);
+    RLO__REPORT(r, RLO__INT("divisor", NULL, problem->terms[t].divisor));
+    rlo__report_close(r);
+  }
+  rlo__report_close(r);
+  rlo__report_open(r, "guards", '[');
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    const rlo_guard *guard = &problem->guards[g];
+    const bool pads = guard->kind == RLO_GUARD_PAD;
+    rlo__report_open(r, NULL, '{');
+    RLO__REPORT(r, RLO__STRING("kind", NULL, pads ? "pad" : "skip"));
+    add_form(r, "form", problem, &guard->form);
+    RLO__REPORT(r, RLO__INT("limit", NULL, guard->limit));
+    rlo__report_close(r);
+  }
+  rlo__report_close(r);
+  add_update(r, problem);
+  RLO__REPORT(r,
+              RLO__INT("src_bytes", NULL, problem->src_bytes),
+              RLO__INT("dst_bytes", NULL, problem->dst_bytes));
+  rlo__report_close(r);
+}
+
+static void add_candidates(rlo__report *r, const rlo_plan_report *report) {
+  rlo__report_open(r, "candidates", '[');
+  for (int32_t i = 0; i < report->num_candidates; ++i) {
+    const rlo_plan_candidate *c = &report->candidates[i];
+    if (c->is_applicable) {
+      rlo__report_line(r,
+                       "",
+                       "  %-12s fits, %.2f of the copy limit expected%s%s",
+                       c->family,
+                       c->predicted_fraction,
+                       c->reason[0] == '\0' ? "" : ": ",
+                       c->reason);
+    } else {
+      rlo__report_line(r, "", "  %-12s refused: %s", c->family, c->reason);
+    }
+    RLO__REPORT_OBJECT(
+        r,
+        NULL,
+        RLO__STRING("family", NULL, c->family),
+        RLO__BOOL("is_applicable", c->is_applicable),
+        c->is_applicable
+            ? (rlo__row)RLO__REAL("predicted_fraction", c->predicted_fraction)
+            : (rlo__row)RLO__REAL(NULL, 0),
+        RLO__STRING("reason", NULL, c->reason));
+  }
+  rlo__report_close(r);
 }
 
 static const char *decision_name(rlo_plan_decision decision) {
@@ -112,227 +173,183 @@ static const char *decision_name(rlo_plan_decision decision) {
   return "expectation";
 }
 
-static void print_decision(const rlo_plan_report *report) {
-  printf("  chosen by      %s", decision_name(report->decision));
-  if (report->decision == RLO_PLAN_DECISION_WISDOM) {
-    printf(": it had %.3f of the copy limit when it was measured",
-           report->measured_fraction);
-  }
-  putchar('\n');
-}
-
-static void print_plan(const rlo_plan_report *report, bool has_source) {
-  rlo__bytes_text text;
-  puts("plan");
-  printf("  family         %s\n", report->family);
-  printf("  schedule       %s\n", report->schedule);
-  print_decision(report);
-  printf("  parameters     %s\n", report->parameters);
-  printf("  bytes read     %" PRId64 " (%s)\n",
-         report->problem.read_bytes,
-         rlo__bytes_text_make(report->problem.read_bytes, &text));
-  printf("  bytes written  %" PRId64 " (%s)\n",
-         report->problem.written_bytes,
-         rlo__bytes_text_make(report->problem.written_bytes, &text));
-  if (report->work_dim == 0) {
-    puts("  kernel         none: there is nothing to move");
-    return;
-  }
-  printf("  kernel         %s\n", report->kernel_name);
-  print_sizes("work-items", report->work_dim, report->global_size);
-  print_sizes("work-group", report->work_dim, report->local_size);
-  printf("  alignment      source %" PRId64 ", destination %" PRId64 " bytes\n",
-         report->src_alignment_bytes,
-         report->dst_alignment_bytes);
-  if (has_source) {
-    printf("build options\n  %s\nsource\n", report->build_options);
-    fputs(report->source, stdout);
-  }
-}
-
-static void print_report_text(const explain_report *e, bool has_source) {
-  rlo__shape_text text;
-  printf("source       %s\n", rlo__shape_text_make(&e->src, &text));
-  printf("destination  %s\n", rlo__shape_text_make(&e->dst, &text));
-  if (e->has_permutation) {
-    fputs("permutation  ", stdout);
-    for (int32_t k = 0; k < e->src.rank; ++k) {
-      printf("%s%d", k == 0 ? "" : ",", e->permutation[k]);
-    }
-    putchar('\n');
-  }
-  printf("device       %s\n",
-         e->device_name == NULL ? "none: typical numbers of the class"
-                                : e->device_name);
-  if (e->wisdom.num_taken + e->wisdom.num_ignored > 0) {
-    printf("wisdom       %d records of this device", (int)e->wisdom.num_taken);
-    if (e->wisdom.num_ignored > 0) {
-      printf("; %d of another device, driver or table of kernels are ignored",
-             (int)e->wisdom.num_ignored);
-    }
-    putchar('\n');
-  }
-  puts("\nproblem as written");
-  print_problem(&e->written);
-  puts("\nrewriting");
-  if (e->num_steps == 0) {
-    puts("  nothing: it is in canonical form");
-  }
-  int32_t stored = num_stored_steps(e);
-  for (int32_t i = 0; i < stored; ++i) {
-    printf("  %d. %s\n", i + 1, e->steps[i]);
-  }
-  if (stored < e->num_steps) {
-    printf("  and %d more\n", e->num_steps - stored);
-  }
-  puts("\ncanonical problem");
-  print_problem(&e->plan_report->problem);
-  putchar('\n');
-  print_families(e->plan_report);
-  putchar('\n');
-  print_plan(e->plan_report, has_source);
-}
-
-static void write_form(rlo__json *json,
-                       const char *key,
-                       const rlo_problem *problem,
-                       const rlo_form *form) {
-  rlo__json_begin_object(json, key);
-  rlo__json_int(json, "base", form->base);
-  rlo__json_ints(json, "axis", form->axis, problem->num_axes);
-  rlo__json_ints(json, "term", form->term, problem->num_terms);
-  rlo__json_end_object(json);
-}
-
-static void write_update(rlo__json *json, const rlo_problem *problem) {
-  const rlo_arithmetic *a = &problem->arithmetic;
-  bool computes = problem->update == RLO_UPDATE_COMBINE;
-  rlo__json_string(json, "update", computes ? "combine" : "store");
-  if (!computes) {
-    return;
-  }
-  rlo__json_begin_object(json, "arithmetic");
-  rlo__json_string(json, "src_type", rlo_dtype_name(a->src_type));
-  rlo__json_string(json, "dst_type", rlo_dtype_name(a->dst_type));
-  rlo__json_int(json, "dst_unit_bits", a->dst_unit_bits);
-  rlo__json_double(json, "alpha", a->alpha);
-  rlo__json_double(json, "beta", a->beta);
-  rlo__json_bool(json, "is_sum", rlo_problem_is_sum(problem));
-  rlo__json_end_object(json);
-}
-
-static void write_problem(rlo__json *json,
-                          const char *key,
-                          const rlo_problem *problem) {
-  rlo__json_begin_object(json, key);
-  rlo__json_int(json, "unit_bits", problem->unit_bits);
-  rlo__json_ints(json, "extents", problem->extents, problem->num_axes);
-  write_form(json, "src", problem, &problem->src);
-  write_form(json, "dst", problem, &problem->dst);
-  rlo__json_begin_array(json, "terms");
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    rlo__json_begin_object(json, NULL);
-    write_form(json, "form", problem, &problem->terms[t].form);
-    rlo__json_int(json, "divisor", problem->terms[t].divisor);
-    rlo__json_end_object(json);
-  }
-  rlo__json_end_array(json);
-  rlo__json_begin_array(json, "guards");
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    const rlo_guard *guard = &problem->guards[g];
-    rlo__json_begin_object(json, NULL);
-    rlo__json_string(
-        json, "kind", guard->kind == RLO_GUARD_PAD ? "pad" : "skip");
-    write_form(json, "form", problem, &guard->form);
-    rlo__json_int(json, "limit", guard->limit);
-    rlo__json_end_object(json);
-  }
-  rlo__json_end_array(json);
-  write_update(json, problem);
-  rlo__json_int(json, "src_bytes", problem->src_bytes);
-  rlo__json_int(json, "dst_bytes", problem->dst_bytes);
-  rlo__json_end_object(json);
-}
-
-static void write_sizes(rlo__json *json,
-                        const char *key,
-                        int32_t count,
-                        const size_t *sizes) {
-  rlo__json_begin_array(json, key);
+/* The sizes of a launch, in text "8 x 4". */
+static void add_sizes(rlo__report *r,
+                      const char *key,
+                      const char *label,
+                      int32_t count,
+                      const size_t *sizes) {
+  char text[128] = "";
+  rlo__report_open(r, key, '[');
   for (int32_t i = 0; i < count; ++i) {
-    rlo__json_int(json, NULL, (int64_t)sizes[i]);
+    const size_t at = strlen(text);
+    snprintf(
+        text + at, sizeof(text) - at, "%s%zu", i == 0 ? "" : " x ", sizes[i]);
+    RLO__REPORT(r, RLO__INT(NULL, NULL, sizes[i]));
   }
-  rlo__json_end_array(json);
+  rlo__report_close(r);
+  rlo__report_line(r, label, "%s", text);
 }
 
-static void write_plan(rlo__json *json,
+static void add_launch(rlo__report *r,
                        const rlo_plan_report *report,
                        bool has_source) {
-  rlo__json_string(json, "family", report->family);
-  rlo__json_string(json, "class", rlo__device_class_name(report->device_class));
-  rlo__json_string(json, "schedule", report->schedule);
-  rlo__json_string(json, "chosen_by", decision_name(report->decision));
-  if (report->decision == RLO_PLAN_DECISION_WISDOM) {
-    rlo__json_double(json, "measured_fraction", report->measured_fraction);
-  }
-  rlo__json_string(json, "parameters", report->parameters);
-  rlo__json_begin_array(json, "candidates");
-  for (int32_t i = 0; i < report->num_candidates; ++i) {
-    const rlo_plan_candidate *candidate = &report->candidates[i];
-    rlo__json_begin_object(json, NULL);
-    rlo__json_string(json, "family", candidate->family);
-    rlo__json_bool(json, "is_applicable", candidate->is_applicable);
-    if (candidate->is_applicable) {
-      rlo__json_double(
-          json, "predicted_fraction", candidate->predicted_fraction);
-    }
-    rlo__json_string(json, "reason", candidate->reason);
-    rlo__json_end_object(json);
-  }
-  rlo__json_end_array(json);
-  rlo__json_int(json, "read_bytes", report->problem.read_bytes);
-  rlo__json_int(json, "written_bytes", report->problem.written_bytes);
-  if (report->work_dim == 0) {
-    rlo__json_string(json, "kernel_name", NULL);
-    return;
-  }
-  rlo__json_string(json, "kernel_name", report->kernel_name);
-  write_sizes(json, "global_size", report->work_dim, report->global_size);
-  write_sizes(json, "local_size", report->work_dim, report->local_size);
-  rlo__json_int(json, "src_alignment_bytes", report->src_alignment_bytes);
-  rlo__json_int(json, "dst_alignment_bytes", report->dst_alignment_bytes);
+  RLO__REPORT(r, RLO__STRING("kernel_name", "  kernel", report->kernel_name));
+  add_sizes(
+      r, "global_size", "  work-items", report->work_dim, report->global_size);
+  add_sizes(
+      r, "local_size", "  work-group", report->work_dim, report->local_size);
+  rlo__report_line(r,
+                   "  alignment",
+                   "source %" PRId64 ", destination %" PRId64 " bytes",
+                   report->src_alignment_bytes,
+                   report->dst_alignment_bytes);
+  RLO__REPORT(
+      r,
+      RLO__INT("src_alignment_bytes", NULL, report->src_alignment_bytes),
+      RLO__INT("dst_alignment_bytes", NULL, report->dst_alignment_bytes));
   if (has_source) {
-    rlo__json_string(json, "build_options", report->build_options);
-    rlo__json_string(json, "source", report->source);
+    rlo__report_line(r, "", "build options\n  %s", report->build_options);
+    rlo__report_line(r, "", "source");
+    RLO__REPORT(r,
+                RLO__STRING("build_options", NULL, report->build_options),
+                RLO__STRING("source", NULL, report->source));
+    if (!r->is_json) {
+      fputs(report->source, r->file);
+    }
   }
 }
 
-static void print_report_json(const explain_report *e, bool has_source) {
-  rlo__shape_text text;
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "src", rlo__shape_text_make(&e->src, &text));
-  rlo__json_string(&json, "dst", rlo__shape_text_make(&e->dst, &text));
-  if (e->has_permutation) {
-    rlo__json_begin_array(&json, "permutation");
-    for (int32_t k = 0; k < e->src.rank; ++k) {
-      rlo__json_int(&json, NULL, e->permutation[k]);
-    }
-    rlo__json_end_array(&json);
+static void add_plan(rlo__report *r,
+                     const rlo_plan_report *report,
+                     bool has_source) {
+  const char *class_name = rlo__device_class_name(report->device_class);
+  const char *decision = decision_name(report->decision);
+  const bool by_wisdom = report->decision == RLO_PLAN_DECISION_WISDOM;
+  rlo__bytes_text read;
+  rlo__bytes_text written;
+  /* The families come first in text, and the choice in JSON. */
+  RLO__REPORT(r,
+              RLO__STRING("family", NULL, report->family),
+              RLO__STRING("class", NULL, class_name),
+              RLO__STRING("schedule", NULL, report->schedule),
+              RLO__STRING("chosen_by", NULL, decision),
+              by_wisdom ? (rlo__row)RLO__REAL("measured_fraction",
+                                              report->measured_fraction)
+                        : (rlo__row)RLO__REAL(NULL, 0),
+              RLO__STRING("parameters", NULL, report->parameters));
+  rlo__report_line(r, "", "\nfamilies of the %s class", class_name);
+  add_candidates(r, report);
+  rlo__report_line(r, "", "\nplan");
+  r->label_width = 16;
+  rlo__report_line(r, "  family", "%s", report->family);
+  rlo__report_line(r, "  schedule", "%s", report->schedule);
+  if (by_wisdom) {
+    rlo__report_line(r,
+                     "  chosen by",
+                     "%s: it had %.3f of the copy limit when it was measured",
+                     decision,
+                     report->measured_fraction);
+  } else {
+    rlo__report_line(r, "  chosen by", "%s", decision);
   }
-  rlo__json_string(&json, "device", e->device_name);
-  rlo__json_int(&json, "wisdom_records", e->wisdom.num_taken);
-  rlo__json_int(&json, "wisdom_ignored", e->wisdom.num_ignored);
-  write_problem(&json, "written", &e->written);
-  rlo__json_begin_array(&json, "steps");
-  int32_t stored = num_stored_steps(e);
+  rlo__report_line(r, "  parameters", "%s", report->parameters);
+  rlo__report_line(r,
+                   "  bytes read",
+                   "%" PRId64 " (%s)",
+                   report->problem.read_bytes,
+                   rlo__bytes_text_make(report->problem.read_bytes, &read));
+  rlo__report_line(
+      r,
+      "  bytes written",
+      "%" PRId64 " (%s)",
+      report->problem.written_bytes,
+      rlo__bytes_text_make(report->problem.written_bytes, &written));
+  RLO__REPORT(r,
+              RLO__INT("read_bytes", NULL, report->problem.read_bytes),
+              RLO__INT("written_bytes", NULL, report->problem.written_bytes));
+  if (report->work_dim == 0) {
+    rlo__report_line(r, "  kernel", "none: there is nothing to move");
+    RLO__REPORT(r, RLO__STRING("kernel_name", NULL, NULL));
+    return;
+  }
+  add_launch(r, report, has_source);
+}
+
+static void add_wisdom(rlo__report *r, const rlo__wisdom_known *wisdom) {
+  RLO__REPORT(r,
+              RLO__INT("wisdom_records", NULL, wisdom->num_taken),
+              RLO__INT("wisdom_ignored", NULL, wisdom->num_ignored));
+  if (wisdom->num_ignored > 0) {
+    rlo__report_line(r,
+                     "wisdom",
+                     "%d records of this device; %d of another device, driver "
+                     "or table of kernels are ignored",
+                     (int)wisdom->num_taken,
+                     (int)wisdom->num_ignored);
+  } else if (wisdom->num_taken > 0) {
+    rlo__report_line(
+        r, "wisdom", "%d records of this device", (int)wisdom->num_taken);
+  }
+}
+
+static void add_steps(rlo__report *r, const explain_report *e) {
+  rlo__report_line(r, "", "\nrewriting");
+  if (e->num_steps == 0) {
+    rlo__report_line(r, "", "  nothing: it is in canonical form");
+  }
+  rlo__report_open(r, "steps", '[');
+  const int32_t stored = e->num_steps < MAX_STEPS ? e->num_steps : MAX_STEPS;
   for (int32_t i = 0; i < stored; ++i) {
-    rlo__json_string(&json, NULL, e->steps[i]);
+    rlo__report_line(r, "", "  %d. %s", i + 1, e->steps[i]);
+    RLO__REPORT(r, RLO__STRING(NULL, NULL, e->steps[i]));
   }
-  rlo__json_end_array(&json);
-  write_problem(&json, "canonical", &e->plan_report->problem);
-  write_plan(&json, e->plan_report, has_source);
-  rlo__json_end_object(&json);
+  rlo__report_close(r);
+  if (stored < e->num_steps) {
+    rlo__report_line(r, "", "  and %d more", e->num_steps - stored);
+  }
+}
+
+static void print_report(const explain_report *e,
+                         bool has_source,
+                         bool is_json) {
+  rlo__report r;
+  rlo__shape_text src;
+  rlo__shape_text dst;
+  rlo__report_begin(&r, is_json, 12);
+  RLO__REPORT(
+      &r,
+      RLO__STRING("src", "source", rlo__shape_text_make(&e->src, &src)),
+      RLO__STRING("dst", "destination", rlo__shape_text_make(&e->dst, &dst)));
+  if (e->has_permutation) {
+    char text[RLO_MAX_RANK * 4] = "";
+    rlo__report_open(&r, "permutation", '[');
+    for (int32_t k = 0; k < e->src.rank; ++k) {
+      const size_t at = strlen(text);
+      snprintf(text + at,
+               sizeof(text) - at,
+               "%s%d",
+               k == 0 ? "" : ",",
+               e->permutation[k]);
+      RLO__REPORT(&r, RLO__INT(NULL, NULL, e->permutation[k]));
+    }
+    rlo__report_close(&r);
+    rlo__report_line(&r, "permutation", "%s", text);
+  }
+  RLO__REPORT(&r, RLO__STRING("device", NULL, e->device_name));
+  rlo__report_line(&r,
+                   "device",
+                   "%s",
+                   e->device_name == NULL ? "none: typical numbers of the class"
+                                          : e->device_name);
+  add_wisdom(&r, &e->wisdom);
+  rlo__report_line(&r, "", "\nproblem as written");
+  add_problem(&r, "written", &e->written);
+  add_steps(&r, e);
+  rlo__report_line(&r, "", "\ncanonical problem");
+  add_problem(&r, "canonical", &e->plan_report->problem);
+  add_plan(&r, e->plan_report, has_source);
+  rlo__report_end(&r);
 }
 
 typedef struct explain_request {
@@ -431,11 +448,7 @@ static int explain(explain_request *request, rlo_context *context) {
     return rlo__fail_last();
   }
   e->plan_report = report;
-  if (request->common.is_json) {
-    print_report_json(e, request->has_source);
-  } else {
-    print_report_text(e, request->has_source);
-  }
+  print_report(e, request->has_source, request->common.is_json);
   rlo_plan_report_release(report);
   e->plan_report = NULL;
   return RLO__EXIT_OK;
@@ -457,38 +470,13 @@ static int explain_for_device(void *payload) {
   return code;
 }
 
-static int parse_class(const char *text, rlo_device_class *out_class) {
+static int take_class(const char *verb, const char *value, void *field) {
   static const char *const words[] = {"cpu", "gpu"};
   int32_t word = 0;
-  int code = rlo__word_parse("explain", "--class", text, words, 2, &word);
-  *out_class = word == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
+  int code = rlo__word_parse(verb, "--class", value, words, 2, &word);
+  *(rlo_device_class *)field =
+      word == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
   return code;
-}
-
-static int take_option(void *payload, int option, const char *value) {
-  static const char verb[] = "explain";
-  explain_request *request = payload;
-  rlo_combine_options *combine = &request->report.combine;
-  switch (option) {
-    case RLO__OPTION_PERM:
-      request->permutation = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_CLASS:
-      return parse_class(value, &request->plan_options.device_class);
-    case RLO__OPTION_ALPHA:
-      return rlo__factor_parse(verb, "--alpha", value, &combine->alpha);
-    case RLO__OPTION_BETA:
-      return rlo__factor_parse(verb, "--beta", value, &combine->beta);
-    case RLO__OPTION_FAMILY:
-      request->plan_options.family = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_SCHEDULE:
-      request->plan_options.schedule = value;
-      return RLO__EXIT_OK;
-    default:
-      request->has_source = true;
-      return RLO__EXIT_OK;
-  }
 }
 
 static int take_shapes(explain_request *request, int argc, char **argv) {
@@ -510,20 +498,21 @@ static int take_shapes(explain_request *request, int argc, char **argv) {
   return code;
 }
 
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"alpha", required_argument, NULL, RLO__OPTION_ALPHA},
-    {"beta", required_argument, NULL, RLO__OPTION_BETA},
-    {"class", required_argument, NULL, RLO__OPTION_CLASS},
-    {"family", required_argument, NULL, RLO__OPTION_FAMILY},
-    {"schedule", required_argument, NULL, RLO__OPTION_SCHEDULE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("perm", TEXT, explain_request, permutation),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION("alpha", FACTOR, explain_request, report.combine.alpha),
+    RLO__OPTION("beta", FACTOR, explain_request, report.combine.beta),
+    RLO__OPTION_BY(
+        "class", CALL, explain_request, plan_options.device_class, take_class),
+    RLO__OPTION("family", TEXT, explain_request, plan_options.family),
+    RLO__OPTION("schedule", TEXT, explain_request, plan_options.schedule),
     /* The former name. */
-    {"way", required_argument, NULL, RLO__OPTION_SCHEDULE},
-    {"source", no_argument, NULL, RLO__OPTION_SOURCE},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+    RLO__OPTION("way", TEXT, explain_request, plan_options.schedule),
+    RLO__OPTION("source", FLAG, explain_request, has_source),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
@@ -582,6 +571,5 @@ const rlo__command rlo__cmd_explain = {
         "Example: relayout explain 'f32[64,48]' 'f32[64,48]{0,1}' --class "
         "cpu\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -8,9 +8,9 @@
 
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 
 static int print_slot(const rlo_shape *shape, const char *text, bool is_json) {
   rlo__int_list index;
@@ -27,14 +27,10 @@ static int print_slot(const rlo_shape *shape, const char *text, bool is_json) {
   if (rlo_index_to_linear(shape, index.values, &slot) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (!is_json) {
-    printf("%" PRId64 "\n", slot);
-    return RLO__EXIT_OK;
-  }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_int(&json, "slot", slot);
-  rlo__json_end_object(&json);
+  rlo__report r;
+  rlo__report_begin(&r, is_json, 0);
+  RLO__REPORT(&r, RLO__INT("slot", "", slot));
+  rlo__report_end(&r);
   return RLO__EXIT_OK;
 }
 
@@ -52,32 +48,30 @@ static int print_element(const rlo_shape *shape,
   if (rlo_index_from_linear(shape, slot, index, &is_element) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (is_json) {
-    rlo__json json = {0};
-    rlo__json_begin_object(&json, NULL);
-    rlo__json_bool(&json, "is_element", is_element);
-    if (is_element) {
-      rlo__json_ints(&json, "index", index, shape->rank);
-    } else {
-      rlo__json_string(&json, "index", NULL);
-    }
-    rlo__json_end_object(&json);
-    return RLO__EXIT_OK;
-  }
-  if (!is_element) {
-    puts("padding");
-    return RLO__EXIT_OK;
-  }
-  if (shape->rank == 0) {
-    puts("-");
-    return RLO__EXIT_OK;
-  }
+  char text_of_index[RLO_MAX_RANK * 21 + 1] = "-";
+  size_t at = 0;
   for (int32_t k = 0; k < shape->rank; ++k) {
-    printf("%s%" PRId64, k == 0 ? "" : ",", index[k]);
+    at += (size_t)snprintf(text_of_index + at,
+                           sizeof(text_of_index) - at,
+                           "%s%" PRId64,
+                           k == 0 ? "" : ",",
+                           index[k]);
   }
-  putchar('\n');
+  rlo__report r;
+  rlo__report_begin(&r, is_json, 0);
+  rlo__report_line(&r, "", "%s", is_element ? text_of_index : "padding");
+  RLO__REPORT(&r,
+              RLO__BOOL("is_element", is_element),
+              is_element
+                  ? (rlo__row)RLO__INTS("index", NULL, index, shape->rank)
+                  : (rlo__row)RLO__STRING("index", NULL, NULL));
+  rlo__report_end(&r);
   return RLO__EXIT_OK;
 }
+
+typedef struct index_request {
+  bool is_inverse;
+} index_request;
 
 static bool is_negative_number(const char *text) {
   return text[0] == '-' && isdigit((unsigned char)text[1]);
@@ -89,26 +83,19 @@ static int count_before_negative(int argc, char **argv) {
   return argc > 2 && is_negative_number(argv[argc - 1]) ? argc - 1 : argc;
 }
 
-static int take_option(void *is_inverse, int option, const char *value) {
-  (void)option;
-  (void)value;
-  *(bool *)is_inverse = true;
-  return RLO__EXIT_OK;
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"inverse", no_argument, NULL, RLO__OPTION_INVERSE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("inverse", FLAG, index_request, is_inverse),
     {0}};
 
 static int run(int argc, char **argv) {
   rlo__common_options common;
-  bool is_inverse = false;
+  index_request request = {false};
   int code = rlo__options_take(&rlo__cmd_index,
                                count_before_negative(argc, argv),
                                argv,
-                               &is_inverse,
+                               &request,
                                &common);
   if (code != RLO__EXIT_OK) {
     return code;
@@ -118,7 +105,7 @@ static int run(int argc, char **argv) {
       argc,
       argv,
       2,
-      is_inverse ? "a shape and a slot" : "a shape and an index",
+      request.is_inverse ? "a shape and a slot" : "a shape and an index",
       &operands);
   if (code != RLO__EXIT_OK) {
     return code;
@@ -128,8 +115,8 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  return is_inverse ? print_element(&shape, operands[1], common.is_json)
-                    : print_slot(&shape, operands[1], common.is_json);
+  return request.is_inverse ? print_element(&shape, operands[1], common.is_json)
+                            : print_slot(&shape, operands[1], common.is_json);
 }
 
 const rlo__command rlo__cmd_index = {
@@ -149,6 +136,5 @@ const rlo__command rlo__cmd_index = {
         "\n"
         "Example: relayout index 'f32[2,3]{0,1:pad(3,5)}' 1,2\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

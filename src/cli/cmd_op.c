@@ -3,15 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/threshold.h"
-
 #include "command.h"
 #include "display.h"
 #include "files.h"
 #include "message.h"
 #include "op.h"
 #include "op_report.h"
-#include "stream_plan.h"
 #include "value_check.h"
 
 static int read_attributes(rlo__op *op) {
@@ -48,7 +47,7 @@ static int check_paths(rlo__op *op) {
 
 static int open_inputs(rlo__op *op) {
   /* Each may have one more descriptor, for a storage. */
-  rlo__files_allow(2 * (op->num_inputs + op->num_outputs));
+  op->has_files = rlo__files_allow(2 * (op->num_inputs + op->num_outputs));
   for (int32_t n = 0; n < op->num_inputs; ++n) {
     rlo__file_hints hints = RLO__FILE_HINTS_INIT;
     hints.is_bitcast = op->request->is_bitcast;
@@ -99,6 +98,11 @@ static int infer_outputs(rlo__op *op) {
 
 /* Gives the results their layout. */
 static int place_outputs(rlo__op *op) {
+  const rlo__stream_options *options = &op->request->stream;
+  op->is_in_pieces = rlo__stream_is_asked_for(options) || options->is_resumed;
+  for (int32_t n = 0; n < op->num_inputs; ++n) {
+    op->is_in_pieces |= op->sources[n].bytes > rlo__thresholds.cli_large_bytes;
+  }
   for (int32_t n = 0; n < op->num_outputs; ++n) {
     rlo_shape *shape = &op->output_shapes[n];
     int code = op->request->to == NULL
@@ -113,6 +117,7 @@ static int place_outputs(rlo__op *op) {
     }
     op->outputs[n] = (rlo__stream_output){
         op->paths[op->num_inputs + n], shape, extent.physical_bytes};
+    op->is_in_pieces |= extent.physical_bytes > rlo__thresholds.cli_large_bytes;
     for (int32_t k = 0; k < op->num_inputs; ++k) {
       op->sources[k].has_checked_values |=
           rlo__values_may_be_cut(op->input_shapes[k], shape);
@@ -167,28 +172,6 @@ static int make_jobs(const rlo__op *op, job_list *list) {
   return RLO__EXIT_OK;
 }
 
-static int run_stream(const rlo__op *op,
-                      const rlo__stream *stream,
-                      bool *out_is_done) {
-  rlo_job_estimate estimate;
-  int code = rlo__stream_plan(stream, &estimate, out_is_done);
-  if (code != RLO__EXIT_OK || !*out_is_done) {
-    return code;
-  }
-  rlo__op_print_estimate(op, &estimate);
-  if (stream->options->is_dry_run) {
-    return RLO__EXIT_OK;
-  }
-  rlo__stream_result result;
-  code = rlo__stream_run(stream, &result);
-  if (code == RLO__EXIT_OK) {
-    rlo__op_print_job(op, &result);
-  } else if (stream->common->is_json) {
-    rlo__op_print_failure(op, result.status);
-  }
-  return code;
-}
-
 static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
   const rlo__op_request *request = op->request;
   rlo_status status = lower_outputs(op, list);
@@ -210,8 +193,12 @@ static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
                               .outputs = op->outputs,
                               .num_outputs = op->num_outputs,
                               .jobs = list->jobs,
-                              .num_jobs = list->num_jobs};
-  return run_stream(op, &stream, out_is_done);
+                              .num_jobs = list->num_jobs,
+                              .has_events = op->is_in_pieces,
+                              .is_whole = !op->is_in_pieces,
+                              .report = rlo__op_report,
+                              .payload = op};
+  return rlo__stream_do(&stream, out_is_done);
 }
 
 /* Runs the problems in pieces, unless they cannot be cut: then *out_is_done is
@@ -219,40 +206,26 @@ static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
 static int run_in_pieces(const rlo__op *op, bool *out_is_done) {
   *out_is_done = false;
   job_list list = {0};
-  list.problems = calloc((size_t)op->num_outputs, sizeof(rlo_problem_list *));
+  list.problems =
+      rlo__alloc_array((size_t)op->num_outputs, sizeof(rlo_problem_list *));
   if (list.problems == NULL) {
-    return rlo__fail("cannot get memory for %d results", op->num_outputs);
+    return rlo__fail_last();
   }
   int code = stream_jobs(op, &list, out_is_done);
   for (int32_t n = 0; n < op->num_outputs; ++n) {
     rlo_problem_list_release(list.problems[n]);
   }
-  free((void *)list.problems);
+  rlo__free((void *)list.problems);
   free(list.jobs);
   return code;
 }
 
-/* What is small is faster without threads and pieces. */
-static bool is_stream_wanted(const rlo__op *op) {
-  const rlo__stream_options *options = &op->request->stream;
-  if (rlo__op_factors_matter(&op->request->factors)) {
-    return false;
-  }
-  bool is_large = rlo__stream_is_asked_for(options) || options->is_resumed;
-  for (int32_t n = 0; n < op->num_inputs; ++n) {
-    is_large |= op->sources[n].bytes > rlo__thresholds.cli_large_bytes;
-  }
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    is_large |= op->outputs[n].bytes > rlo__thresholds.cli_large_bytes;
-  }
-  return is_large;
-}
-
 static int run_operation(rlo__op *op) {
   bool is_done = false;
-  int code = op->request->trace_path == NULL && is_stream_wanted(op)
-                 ? run_in_pieces(op, &is_done)
-                 : RLO__EXIT_OK;
+  const bool is_loaded = op->request->trace_path != NULL ||
+                         rlo__op_factors_matter(&op->request->factors) ||
+                         !(op->has_files || op->is_in_pieces);
+  int code = is_loaded ? RLO__EXIT_OK : run_in_pieces(op, &is_done);
   if (code != RLO__EXIT_OK || is_done) {
     return code;
   }
@@ -307,70 +280,73 @@ typedef struct op_arguments {
   bool is_listing;
 } op_arguments;
 
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"list", no_argument, NULL, RLO__OPTION_LIST},
-    {"attr", required_argument, NULL, RLO__OPTION_ATTR},
-    {"attrs", required_argument, NULL, RLO__OPTION_ATTRS},
-    {"input", required_argument, NULL, RLO__OPTION_INPUT},
-    {"from", required_argument, NULL, RLO__OPTION_FROM},
-    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
-    {"alpha", required_argument, NULL, RLO__OPTION_ALPHA},
-    {"beta", required_argument, NULL, RLO__OPTION_BETA},
-    {"accumulate", no_argument, NULL, RLO__OPTION_ACCUMULATE},
-    {"to", required_argument, NULL, RLO__OPTION_TO},
-    {"trace", required_argument, NULL, RLO__OPTION_TRACE},
-    RLO__STREAM_OPTIONS,
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
-    {0}};
-
-static int take_option(void *payload, int option, const char *value) {
-  op_arguments *arguments = payload;
-  rlo__op_request *request = &arguments->request;
-  switch (option) {
-    case RLO__OPTION_LIST:
-      arguments->is_listing = true;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_ATTR:
-      if (request->num_attributes == RLO__MAX_OP_ATTRIBUTES) {
-        return rlo__fail_usage(
-            "op", "--attr is given more than %d times", RLO__MAX_OP_ATTRIBUTES);
-      }
-      request->attributes[request->num_attributes++] = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_ATTRS:
-      if (request->attributes_path != NULL) {
-        return rlo__fail_usage("op", "--attrs is given twice");
-      }
-      request->attributes_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_INPUT:
-      request->inputs[request->num_inputs++] = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_FROM:
-      request->from[request->num_from++] = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_TO:
-      request->to = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_TRACE:
-      request->trace_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_BITCAST:
-      request->is_bitcast = true;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_ALPHA:
-      return rlo__factor_parse("op", "--alpha", value, &request->factors.alpha);
-    case RLO__OPTION_BETA:
-      return rlo__factor_parse("op", "--beta", value, &request->factors.beta);
-    case RLO__OPTION_ACCUMULATE:
-      request->factors.beta = 1.0;
-      return RLO__EXIT_OK;
-    default:
-      return rlo__stream_option_take("op", option, value, &request->stream);
+static int take_attribute(const char *verb, const char *value, void *field) {
+  rlo__op_request *request = field;
+  if (request->num_attributes == RLO__MAX_OP_ATTRIBUTES) {
+    return rlo__fail_usage(
+        verb, "--attr is given more than %d times", RLO__MAX_OP_ATTRIBUTES);
   }
+  request->attributes[request->num_attributes++] = value;
+  return RLO__EXIT_OK;
 }
+
+static int take_attributes_path(const char *verb,
+                                const char *value,
+                                void *field) {
+  const char **path = field;
+  if (*path != NULL) {
+    return rlo__fail_usage(verb, "--attrs is given twice");
+  }
+  *path = value;
+  return RLO__EXIT_OK;
+}
+
+static int take_input(const char *verb, const char *value, void *field) {
+  rlo__op_request *request = field;
+  (void)verb;
+  request->inputs[request->num_inputs++] = value;
+  return RLO__EXIT_OK;
+}
+
+static int take_from(const char *verb, const char *value, void *field) {
+  rlo__op_request *request = field;
+  (void)verb;
+  request->from[request->num_from++] = value;
+  return RLO__EXIT_OK;
+}
+
+static int accumulate(const char *verb, const char *value, void *field) {
+  (void)verb;
+  (void)value;
+  *(double *)field = 1.0;
+  return RLO__EXIT_OK;
+}
+
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("list", FLAG, op_arguments, is_listing),
+    RLO__OPTION_BY("attr", CALL, op_arguments, request, take_attribute),
+    RLO__OPTION_BY("attrs",
+                   CALL,
+                   op_arguments,
+                   request.attributes_path,
+                   take_attributes_path),
+    RLO__OPTION_BY("input", CALL, op_arguments, request, take_input),
+    RLO__OPTION_BY("from", CALL, op_arguments, request, take_from),
+    RLO__OPTION("bitcast", FLAG, op_arguments, request.is_bitcast),
+    RLO__OPTION("alpha", FACTOR, op_arguments, request.factors.alpha),
+    RLO__OPTION("beta", FACTOR, op_arguments, request.factors.beta),
+    RLO__OPTION_BY("accumulate",
+                   CALL_BARE,
+                   op_arguments,
+                   request.factors.beta,
+                   accumulate),
+    RLO__OPTION("to", TEXT, op_arguments, request.to),
+    RLO__OPTION("trace", TEXT, op_arguments, request.trace_path),
+    RLO__STREAM_OPTIONS(op_arguments, request.stream),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
+    {0}};
 
 static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   rlo__op_request *request = &arguments->request;
@@ -491,11 +467,10 @@ const rlo__command rlo__cmd_op = {
         "Large arrays. If an input or a result has more than 64 MiB, an\n"
         "operation that moves bytes or converts types runs in pieces, and no\n"
         "array is in memory as a whole. What sums, adds or loads indices is\n"
-        "loaded; so is everything with --alpha or --beta, what goes into a "
-        "pipe,\n"
-        "and, if there is memory for it, what writes short runs between those "
-        "of\n"
-        "others, as pack does along the last dimension:\n"
+        "loaded; so is everything with --alpha or --beta and, if there is "
+        "memory\n"
+        "for it, what writes short runs between those of others, as pack does\n"
+        "along the last dimension:\n"
         "\n" RLO__STREAM_HELP
         "\n"
         "NAME may be written in any case, with or without underscores. Prints\n"
@@ -503,6 +478,5 @@ const rlo__command rlo__cmd_op = {
         "complete on the disk.\n",
     .print_more_help = rlo__array_file_print_help,
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -10,9 +10,9 @@
 
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
 #include "shard_picture.h"
 
 /* A shape and its sharding. */
@@ -65,23 +65,25 @@ static char *sharding_text(const rlo_sharding *sharding) {
 
 /* ------------------------------------------------------------ one sharding */
 
-static void print_box(const rlo_box *box, int width) {
-  char text[RLO_MAX_RANK * 42 + 4] = "[";
+/* Room for the text of a box. */
+#define BOX_BYTES (RLO_MAX_RANK * 42 + 4)
+
+/* "[0:4,2:6]" */
+static const char *format_box(const rlo_box *box, char text[BOX_BYTES]) {
+  size_t at = (size_t)snprintf(text, BOX_BYTES, "[");
   for (int32_t d = 0; d < box->rank; ++d) {
-    size_t at = strlen(text);
-    snprintf(text + at,
-             sizeof text - at,
-             "%s%" PRId64 ":%" PRId64,
-             d > 0 ? "," : "",
-             box->start[d],
-             box->limit[d]);
+    at += (size_t)snprintf(text + at,
+                           BOX_BYTES - at,
+                           "%s%" PRId64 ":%" PRId64,
+                           d > 0 ? "," : "",
+                           box->start[d],
+                           box->limit[d]);
   }
-  size_t at = strlen(text);
-  snprintf(text + at, sizeof text - at, "]");
-  printf("%-*s", width, text);
+  snprintf(text + at, BOX_BYTES - at, "]");
+  return text;
 }
 
-/* What a device holds. */
+/* The part that a device holds. */
 typedef struct part {
   rlo_box box;
   rlo_shape shape;
@@ -99,24 +101,25 @@ static int find_part(const sharded *s, int64_t device, part *out) {
   return RLO__EXIT_OK;
 }
 
-static void print_part(int64_t device, const part *p, int width) {
-  rlo__shape_text text;
-  printf("%6" PRId64 "  ", device);
-  print_box(&p->box, width);
-  printf("  %10" PRId64 "  %s\n",
-         p->bytes,
-         rlo__shape_text_make(&p->shape, &text));
-}
-
-static void print_part_json(rlo__json *json, int64_t device, const part *p) {
-  rlo__shape_text text;
-  rlo__json_begin_object(json, NULL);
-  rlo__json_int(json, "device", device);
-  rlo__json_ints(json, "start", p->box.start, p->box.rank);
-  rlo__json_ints(json, "limit", p->box.limit, p->box.rank);
-  rlo__json_string(json, "shape", rlo__shape_text_make(&p->shape, &text));
-  rlo__json_int(json, "bytes", p->bytes);
-  rlo__json_end_object(json);
+static void add_part(rlo__report *r, int64_t device, const part *p, int width) {
+  rlo__shape_text shape;
+  char box[BOX_BYTES];
+  rlo__shape_text_make(&p->shape, &shape);
+  rlo__report_line(r,
+                   "",
+                   "%6" PRId64 "  %-*s  %10" PRId64 "  %s",
+                   device,
+                   width,
+                   format_box(&p->box, box),
+                   p->bytes,
+                   shape.text);
+  RLO__REPORT_OBJECT(r,
+                     NULL,
+                     RLO__INT("device", NULL, device),
+                     RLO__INTS("start", NULL, p->box.start, p->box.rank),
+                     RLO__INTS("limit", NULL, p->box.limit, p->box.rank),
+                     RLO__STRING("shape", NULL, shape.text),
+                     RLO__INT("bytes", NULL, p->bytes));
 }
 
 /* Characters of the longest box. */
@@ -128,56 +131,43 @@ static int box_width(const rlo_shape *shape) {
   return width;
 }
 
-static int show_text(const sharded *s,
-                     int64_t first,
-                     int64_t end,
-                     int64_t num_devices) {
-  char *text = sharding_text(s->sharding);
+static int print_parts(const sharded *s,
+                       int64_t first,
+                       int64_t end,
+                       int64_t num_devices,
+                       bool is_json) {
+  rlo__report r;
   rlo__shape_text shape;
-  printf("%s sharding=%s on %" PRId64 " devices\n",
-         rlo__shape_text_make(&s->shape, &shape),
-         text == NULL ? "?" : text,
-         num_devices);
-  free(text);
-  int width = box_width(&s->shape);
-  printf("device  %-*s  %10s  shape\n", width, "holds", "bytes");
-  for (int64_t device = first; device < end; ++device) {
-    part p;
-    int code = find_part(s, device, &p);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
-    print_part(device, &p, width);
-  }
-  if (first == 0 && end == num_devices) {
-    rlo__shard_picture_print(&s->shape, s->sharding, num_devices);
-  }
-  return RLO__EXIT_OK;
-}
-
-static int show_json(const sharded *s,
-                     int64_t first,
-                     int64_t end,
-                     int64_t num_devices) {
-  rlo__json json = {0};
-  rlo__shape_text shape;
+  const int width = box_width(&s->shape);
   char *text = sharding_text(s->sharding);
   int code = RLO__EXIT_OK;
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "shape", rlo__shape_text_make(&s->shape, &shape));
-  rlo__json_string(&json, "sharding", text);
-  rlo__json_int(&json, "num_devices", num_devices);
-  rlo__json_begin_array(&json, "devices");
+  rlo__shape_text_make(&s->shape, &shape);
+  rlo__report_begin(&r, is_json, 0);
+  rlo__report_line(&r,
+                   "",
+                   "%s sharding=%s on %" PRId64 " devices",
+                   shape.text,
+                   text == NULL ? "?" : text,
+                   num_devices);
+  rlo__report_line(
+      &r, "", "device  %-*s  %10s  shape", width, "holds", "bytes");
+  RLO__REPORT(&r,
+              RLO__STRING("shape", NULL, shape.text),
+              RLO__STRING("sharding", NULL, text),
+              RLO__INT("num_devices", NULL, num_devices));
+  free(text);
+  rlo__report_open(&r, "devices", '[');
   for (int64_t device = first; device < end && code == RLO__EXIT_OK; ++device) {
     part p;
     code = find_part(s, device, &p);
     if (code == RLO__EXIT_OK) {
-      print_part_json(&json, device, &p);
+      add_part(&r, device, &p, width);
     }
   }
-  rlo__json_end_array(&json);
-  rlo__json_end_object(&json);
-  free(text);
+  rlo__report_end(&r);
+  if (code == RLO__EXIT_OK && !is_json && first == 0 && end == num_devices) {
+    rlo__shard_picture_print(&s->shape, s->sharding, num_devices);
+  }
   return code;
 }
 
@@ -210,87 +200,96 @@ static int show(const sharded *s,
       return rlo__fail_last();
     }
   }
-  return common->is_json ? show_json(s, first, end, num_devices)
-                         : show_text(s, first, end, num_devices);
+  return print_parts(s, first, end, num_devices, common->is_json);
 }
 
 /* ---------------------------------------------------------- redistribution */
 
 typedef struct listing {
-  rlo__json *json;
+  rlo__report *report;
   int64_t device;
 } listing;
 
-static rlo_status print_piece(void *user,
-                              const rlo_redistribution_piece *piece) {
+static rlo_status add_piece(void *user, const rlo_redistribution_piece *piece) {
   const listing *l = user;
-  if (l->json != NULL) {
-    rlo__json_begin_object(l->json, NULL);
-    rlo__json_int(l->json, "from", piece->peer);
-    rlo__json_int(l->json, "to", l->device);
-    rlo__json_int(l->json, "addend", piece->addend);
-    rlo__json_ints(l->json, "start", piece->box.start, piece->box.rank);
-    rlo__json_ints(l->json, "limit", piece->box.limit, piece->box.rank);
-    rlo__json_int(l->json, "bytes", piece->bytes);
-    rlo__json_end_object(l->json);
-    return RLO_OK;
-  }
-  printf("%6" PRId64 " <- %-6" PRId64 " %10" PRId64 "  ",
-         l->device,
-         piece->peer,
-         piece->bytes);
-  print_box(&piece->box, 0);
-  printf("%s\n", piece->peer == l->device ? "  (stays)" : "");
+  const rlo_box *box = &piece->box;
+  char text[BOX_BYTES];
+  rlo__report_line(l->report,
+                   "",
+                   "%6" PRId64 " <- %-6" PRId64 " %10" PRId64 "  %s%s",
+                   l->device,
+                   piece->peer,
+                   piece->bytes,
+                   format_box(box, text),
+                   piece->peer == l->device ? "  (stays)" : "");
+  RLO__REPORT_OBJECT(l->report,
+                     NULL,
+                     RLO__INT("from", NULL, piece->peer),
+                     RLO__INT("to", NULL, l->device),
+                     RLO__INT("addend", NULL, piece->addend),
+                     RLO__INTS("start", NULL, box->start, box->rank),
+                     RLO__INTS("limit", NULL, box->limit, box->rank),
+                     RLO__INT("bytes", NULL, piece->bytes));
   return RLO_OK;
 }
 
-static void print_cost(const rlo_redistribution_cost *cost) {
+static void print_cost(rlo__report *r, const rlo_redistribution_cost *cost) {
   rlo__bytes_text text;
-  printf("messages           %" PRId64 " in %" PRId64 " rounds\n",
-         cost->num_messages,
-         cost->num_rounds);
-  printf("bytes sent         %" PRId64 " (%s; the least is %" PRId64 ")\n",
-         cost->bytes_sent,
-         rlo__bytes_text_make(cost->bytes_sent, &text),
-         cost->least_bytes_sent);
-  printf("largest message    %" PRId64 "\n", cost->largest_message_bytes);
-  printf("most of a device   %" PRId64 " received, %" PRId64 " sent, %" PRId64
-         " resident\n",
-         cost->most_bytes_received,
-         cost->most_bytes_sent,
-         cost->most_bytes_resident);
-  printf("by replicating     %" PRId64 " sent, %" PRId64 " resident\n",
-         cost->replicate_bytes_sent,
-         cost->replicate_bytes_resident);
+  rlo__report_line(r,
+                   "messages",
+                   "%" PRId64 " in %" PRId64 " rounds",
+                   cost->num_messages,
+                   cost->num_rounds);
+  rlo__report_line(r,
+                   "bytes sent",
+                   "%" PRId64 " (%s; the least is %" PRId64 ")",
+                   cost->bytes_sent,
+                   rlo__bytes_text_make(cost->bytes_sent, &text),
+                   cost->least_bytes_sent);
+  rlo__report_line(
+      r, "largest message", "%" PRId64, cost->largest_message_bytes);
+  rlo__report_line(r,
+                   "most of a device",
+                   "%" PRId64 " received, %" PRId64 " sent, %" PRId64
+                   " resident",
+                   cost->most_bytes_received,
+                   cost->most_bytes_sent,
+                   cost->most_bytes_resident);
+  rlo__report_line(r,
+                   "by replicating",
+                   "%" PRId64 " sent, %" PRId64 " resident",
+                   cost->replicate_bytes_sent,
+                   cost->replicate_bytes_resident);
 }
 
-static void print_cost_json(rlo__json *json,
-                            const rlo_redistribution_cost *cost) {
-  rlo__json_int(json, "num_messages", cost->num_messages);
-  rlo__json_int(json, "num_rounds", cost->num_rounds);
-  rlo__json_int(json, "bytes_sent", cost->bytes_sent);
-  rlo__json_int(json, "least_bytes_sent", cost->least_bytes_sent);
-  rlo__json_int(json, "largest_message_bytes", cost->largest_message_bytes);
-  rlo__json_int(json, "most_bytes_received", cost->most_bytes_received);
-  rlo__json_int(json, "most_bytes_sent", cost->most_bytes_sent);
-  rlo__json_int(json, "most_bytes_resident", cost->most_bytes_resident);
-  rlo__json_int(json, "replicate_bytes_sent", cost->replicate_bytes_sent);
-  rlo__json_int(
-      json, "replicate_bytes_resident", cost->replicate_bytes_resident);
+static void add_cost(rlo__report *r, const rlo_redistribution_cost *cost) {
+  RLO__REPORT(
+      r,
+      RLO__INT("num_messages", NULL, cost->num_messages),
+      RLO__INT("num_rounds", NULL, cost->num_rounds),
+      RLO__INT("bytes_sent", NULL, cost->bytes_sent),
+      RLO__INT("least_bytes_sent", NULL, cost->least_bytes_sent),
+      RLO__INT("largest_message_bytes", NULL, cost->largest_message_bytes),
+      RLO__INT("most_bytes_received", NULL, cost->most_bytes_received),
+      RLO__INT("most_bytes_sent", NULL, cost->most_bytes_sent),
+      RLO__INT("most_bytes_resident", NULL, cost->most_bytes_resident),
+      RLO__INT("replicate_bytes_sent", NULL, cost->replicate_bytes_sent),
+      RLO__INT(
+          "replicate_bytes_resident", NULL, cost->replicate_bytes_resident));
 }
 
 /* The pieces of one device, or of all where they are asked for as JSON. */
 static int list_pieces(const rlo_redistribution *plan,
                        const rlo__common_options *common,
-                       rlo__json *json) {
+                       rlo__report *report) {
   int64_t end = rlo_redistribution_num_devices(plan);
-  listing l = {.json = json};
+  listing l = {.report = report};
   if (common->device.index >= 0) {
     l.device = common->device.index;
     end = l.device + 1;
   }
   for (; l.device < end; ++l.device) {
-    if (rlo_redistribution_visit_receives(plan, l.device, print_piece, &l) !=
+    if (rlo_redistribution_visit_receives(plan, l.device, add_piece, &l) !=
         RLO_OK) {
       return rlo__fail_last();
     }
@@ -334,61 +333,49 @@ static int relabel(const rlo_redistribution_options *o,
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
-static void print_relabelling(const relabelling *r) {
-  char *text = sharding_text(r->sharding);
+static void add_relabelling(rlo__report *r, const relabelling *relabelled) {
+  const rlo_redistribution_cost *cost = &relabelled->cost;
+  char *text = sharding_text(relabelled->sharding);
   rlo__bytes_text bytes;
-  printf("relabelled         %" PRId64 " sent (%s), %" PRId64
-         " messages in %" PRId64 " rounds\n",
-         r->cost.bytes_sent,
-         rlo__bytes_text_make(r->cost.bytes_sent, &bytes),
-         r->cost.num_messages,
-         r->cost.num_rounds);
-  printf("  to               %s\n", text == NULL ? "?" : text);
-  free(text);
-}
-
-static void print_relabelling_json(rlo__json *json, const relabelling *r) {
-  char *text = sharding_text(r->sharding);
-  rlo__json_begin_object(json, "relabelled");
-  rlo__json_string(json, "sharding", text);
+  rlo__report_line(r,
+                   "relabelled",
+                   "%" PRId64 " sent (%s), %" PRId64 " messages in %" PRId64
+                   " rounds",
+                   cost->bytes_sent,
+                   rlo__bytes_text_make(cost->bytes_sent, &bytes),
+                   cost->num_messages,
+                   cost->num_rounds);
+  rlo__report_line(r, "  to", "%s", text == NULL ? "?" : text);
+  rlo__report_open(r, "relabelled", '{');
   /* RLO_SHARDING_MAX_DEVICES and less. */
-  rlo__json_ints(json, "devices", r->devices, (int32_t)r->num_devices);
-  print_cost_json(json, &r->cost);
-  rlo__json_end_object(json);
+  RLO__REPORT(
+      r,
+      RLO__STRING("sharding", NULL, text),
+      RLO__INTS("devices", NULL, relabelled->devices, relabelled->num_devices));
   free(text);
-}
-
-static int print_plan_json(const rlo_redistribution *plan,
-                           const rlo_redistribution_cost *cost,
-                           const relabelling *relabelled,
-                           const rlo__common_options *common) {
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_int(&json, "num_devices", rlo_redistribution_num_devices(plan));
-  print_cost_json(&json, cost);
-  if (relabelled->sharding != NULL) {
-    print_relabelling_json(&json, relabelled);
-  }
-  rlo__json_begin_array(&json, "pieces");
-  int code = list_pieces(plan, common, &json);
-  rlo__json_end_array(&json);
-  rlo__json_end_object(&json);
-  return code;
+  add_cost(r, cost);
+  rlo__report_close(r);
 }
 
 static int print_plan(const rlo_redistribution *plan,
                       const rlo_redistribution_cost *cost,
                       const relabelling *relabelled,
                       const rlo__common_options *common) {
-  if (common->is_json) {
-    return print_plan_json(plan, cost, relabelled, common);
-  }
-  print_cost(cost);
+  rlo__report r;
+  rlo__report_begin(&r, common->is_json, 18);
+  RLO__REPORT(
+      &r, RLO__INT("num_devices", NULL, rlo_redistribution_num_devices(plan)));
+  print_cost(&r, cost);
+  add_cost(&r, cost);
   if (relabelled->sharding != NULL) {
-    print_relabelling(relabelled);
+    add_relabelling(&r, relabelled);
   }
-  return common->device.index >= 0 ? list_pieces(plan, common, NULL)
-                                   : RLO__EXIT_OK;
+  rlo__report_open(&r, "pieces", '[');
+  int code = common->is_json || common->device.index >= 0
+                 ? list_pieces(plan, common, &r)
+                 : RLO__EXIT_OK;
+  rlo__report_end(&r);
+  return code;
 }
 
 static int explain_plan(const rlo_redistribution_options *o,
@@ -445,28 +432,6 @@ static int explain(const sharded *from,
 
 /* ------------------------------------------------------------ command line */
 
-static int take_option(void *user, int option, const char *value) {
-  request *r = user;
-  switch (option) {
-    case RLO__OPTION_PERM:
-      r->permutation = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_EXPLAIN:
-      r->is_explained = true;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_RELABEL:
-      r->is_relabelled = true;
-      return RLO__EXIT_OK;
-    default:
-      return rlo__number_parse("shard",
-                               "--devices",
-                               value,
-                               1,
-                               RLO_SHARDING_MAX_DEVICES,
-                               &r->num_devices);
-  }
-}
-
 static int run_operands(char **operands,
                         const request *r,
                         const rlo__common_options *common) {
@@ -494,14 +459,15 @@ static int run_operands(char **operands,
   return code;
 }
 
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"devices", required_argument, NULL, RLO__OPTION_DEVICES},
-    {"explain", no_argument, NULL, RLO__OPTION_EXPLAIN},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"relabel", no_argument, NULL, RLO__OPTION_RELABEL},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION_WITHIN(
+        "devices", request, num_devices, 1, RLO_SHARDING_MAX_DEVICES),
+    RLO__OPTION("explain", FLAG, request, is_explained),
+    RLO__OPTION("perm", TEXT, request, permutation),
+    RLO__OPTION("relabel", FLAG, request, is_relabelled),
     {0}};
 
 static int run(int argc, char **argv) {
@@ -568,6 +534,5 @@ const rlo__command rlo__cmd_shard = {
         "sharding={devices=[2,1,4]<=[4,2]T(1,0)}' \\\n"
         "           'f32[16,16,16] sharding={devices=[1,8,1]<=[8]}'\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

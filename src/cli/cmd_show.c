@@ -141,6 +141,8 @@ typedef enum color_choice {
 typedef struct show_options {
   const char *svg_path;
   color_choice color;
+  /* 0: not given. */
+  int64_t width, height;
   rlo__diagram_options diagram;
 } show_options;
 
@@ -272,62 +274,42 @@ static int show(const rlo_shape *shape, const show_options *options) {
   return code;
 }
 
-static int take_color(const char *text, color_choice *out_choice) {
+static int take_color(const char *verb, const char *value, void *field) {
   static const char *const words[] = {"auto", "always", "never"};
   int32_t word = 0;
-  int code = rlo__word_parse("show", "--color", text, words, 3, &word);
-  *out_choice = (color_choice)word;
+  int code = rlo__word_parse(verb, "--color", value, words, 3, &word);
+  *(color_choice *)field = (color_choice)word;
   return code;
 }
 
-static int take_size(const char *what, const char *text, int32_t *out_size) {
-  int64_t size = 0;
-  int code = rlo__number_parse(
-      "show", what, text, RLO__DIAGRAM_MIN_SIZE, RLO__DIAGRAM_MAX_SIZE, &size);
-  if (code == RLO__EXIT_OK) {
-    *out_size = (int32_t)size;
-  }
-  return code;
-}
-
-static int take_option(void *request, int option, const char *value) {
-  show_options *out = request;
-  switch (option) {
-    case RLO__OPTION_SVG:
-      out->svg_path = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_COLOR:
-      return take_color(value, &out->color);
-    case RLO__OPTION_WIDTH:
-      return take_size("--width", value, &out->diagram.width);
-    case RLO__OPTION_HEIGHT:
-      return take_size("--height", value, &out->diagram.height);
-    default:
-      out->diagram.has_letters = true;
-      return RLO__EXIT_OK;
-  }
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"svg", required_argument, NULL, RLO__OPTION_SVG},
-    {"color", required_argument, NULL, RLO__OPTION_COLOR},
-    {"width", required_argument, NULL, RLO__OPTION_WIDTH},
-    {"height", required_argument, NULL, RLO__OPTION_HEIGHT},
-    {"letters", no_argument, NULL, RLO__OPTION_LETTERS},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION("svg", TEXT, show_options, svg_path),
+    RLO__OPTION_BY("color", CALL, show_options, color, take_color),
+    RLO__OPTION_WITHIN("width",
+                       show_options,
+                       width,
+                       RLO__DIAGRAM_MIN_SIZE,
+                       RLO__DIAGRAM_MAX_SIZE),
+    RLO__OPTION_WITHIN("height",
+                       show_options,
+                       height,
+                       RLO__DIAGRAM_MIN_SIZE,
+                       RLO__DIAGRAM_MAX_SIZE),
+    RLO__OPTION("letters", FLAG, show_options, diagram.has_letters),
     {0}};
 
 static int run(int argc, char **argv) {
-  show_options chosen = {.diagram = {0, DEFAULT_HEIGHT, false}};
+  show_options chosen = {.height = DEFAULT_HEIGHT};
   rlo__common_options common;
   int code = rlo__options_take(&rlo__cmd_show, argc, argv, &chosen, &common);
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  if (chosen.diagram.width == 0) {
-    chosen.diagram.width =
-        chosen.svg_path == NULL ? terminal_width() : DEFAULT_WIDTH;
-  }
+  chosen.diagram.height = (int32_t)chosen.height;
+  chosen.diagram.width = chosen.width != 0         ? (int32_t)chosen.width
+                         : chosen.svg_path == NULL ? terminal_width()
+                                                   : DEFAULT_WIDTH;
   char **operands;
   code = rlo__operands_take(argc, argv, 1, "a shape", &operands);
   if (code != RLO__EXIT_OK) {
@@ -368,6 +350,5 @@ const rlo__command rlo__cmd_show = {
         "\n"
         "Example: relayout show 'f32[3,5]{1,0:T(2,2)}'\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "relayout/opencl.h"
+#include "relayout/plan.h"
 #include "relayout/shape.h"
 
+#include "base/alloc.h"
+#include "base/file.h"
 #include "command.h"
 #include "display.h"
-#include "json.h"
 #include "message.h"
 #include "options.h"
 #include "pair_suite.h"
+#include "report.h"
 #include "session.h"
 #include "subprocess.h"
+
+/* Larger than any file that the command writes. */
+#define MAX_FILE_BYTES ((size_t)64 << 20)
 
 typedef struct tune_request {
   rlo__pair_suite suite;
@@ -27,7 +36,7 @@ typedef struct tune_request {
   bool is_again;
   /* While it is open. */
   rlo__session *session;
-  rlo__json json;
+  rlo__report report;
 } tune_request;
 
 static void print_result(tune_request *request,
@@ -38,30 +47,29 @@ static void print_result(tune_request *request,
   rlo__shape_text_make(&pair->src, &src);
   rlo__shape_text_make(&pair->dst, &dst);
   const bool is_measured = info->decision == RLO_PLAN_DECISION_MEASURE;
-  if (!request->common.is_json) {
-    if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
-      printf("%s %s: nothing to measure\n", src.text, dst.text);
-    } else {
-      printf("%s %s: %s, %s, %.3f of the copy limit%s\n",
-             src.text,
-             dst.text,
-             info->family,
-             info->schedule,
-             info->measured_fraction,
-             is_measured ? "" : " (known)");
-    }
-    fflush(stdout);
-    return;
+  rlo__report *r = &request->report;
+  if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
+    rlo__report_line(r, "", "%s %s: nothing to measure", src.text, dst.text);
+  } else {
+    rlo__report_line(r,
+                     "",
+                     "%s %s: %s, %s, %.3f of the copy limit%s",
+                     src.text,
+                     dst.text,
+                     info->family,
+                     info->schedule,
+                     info->measured_fraction,
+                     is_measured ? "" : " (known)");
   }
-  rlo__json *json = &request->json;
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "src", src.text);
-  rlo__json_string(json, "dst", dst.text);
-  rlo__json_string(json, "family", info->family);
-  rlo__json_string(json, "schedule", info->schedule);
-  rlo__json_double(json, "fraction", info->measured_fraction);
-  rlo__json_bool(json, "is_measured", is_measured);
-  rlo__json_end_object(json);
+  RLO__REPORT_OBJECT(r,
+                     NULL,
+                     RLO__STRING("src", NULL, src.text),
+                     RLO__STRING("dst", NULL, dst.text),
+                     RLO__STRING("family", NULL, info->family),
+                     RLO__STRING("schedule", NULL, info->schedule),
+                     RLO__REAL("fraction", info->measured_fraction),
+                     RLO__BOOL("is_measured", is_measured));
+  fflush(stdout);
 }
 
 /* Measures one pair and saves the wisdom. */
@@ -95,17 +103,14 @@ static int tune_all(tune_request *request) {
   if (request->is_again) {
     rlo_context_clear_wisdom(request->session->context);
   }
-  if (request->common.is_json) {
-    rlo__json_begin_object(&request->json, NULL);
-    rlo__json_string(&request->json, "device", request->session->device_name);
-    rlo__json_string(&request->json, "path", request->path.text);
-    rlo__json_begin_array(&request->json, "pairs");
-  }
+  rlo__report *r = &request->report;
+  rlo__report_begin(r, request->common.is_json, 0);
+  RLO__REPORT(r,
+              RLO__STRING("device", NULL, request->session->device_name),
+              RLO__STRING("path", NULL, request->path.text));
+  rlo__report_open(r, "pairs", '[');
   int code = rlo__pair_suite_run(&request->suite, tune_pair, request);
-  if (request->common.is_json) {
-    rlo__json_end_array(&request->json);
-    rlo__json_end_object(&request->json);
-  }
+  rlo__report_end(r);
   return code;
 }
 
@@ -121,14 +126,158 @@ static int tune(void *payload) {
   return code;
 }
 
-static int parse_seconds(const char *text, double *out_seconds) {
-  char *end = NULL;
-  double seconds = strtod(text, &end);
-  if (end == text || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0)) {
-    return rlo__fail_usage(
-        "tune", "--seconds: '%s' is not a number above 0 and up to 3600", text);
+/* --------------------------------------------------------- what is saved */
+
+/* Prints records as they are read. */
+typedef struct printer {
+  rlo__report report;
+  int32_t num_records;
+  /* The previous record's. */
+  char device[512];
+  char driver[512];
+  uint64_t table;
+} printer;
+
+static bool is_new_device(printer *p, const rlo_wisdom_record *record) {
+  if (p->num_records > 0 && strcmp(p->device, record->device) == 0 &&
+      strcmp(p->driver, record->driver) == 0 && p->table == record->table) {
+    return false;
   }
-  *out_seconds = seconds;
+  snprintf(p->device, sizeof(p->device), "%s", record->device);
+  snprintf(p->driver, sizeof(p->driver), "%s", record->driver);
+  p->table = record->table;
+  return true;
+}
+
+static void print_record(void *payload, const rlo_wisdom_record *record) {
+  printer *p = payload;
+  rlo__report *r = &p->report;
+  const bool is_current = record->table == rlo_wisdom_table();
+  char problem[33];
+  snprintf(problem,
+           sizeof(problem),
+           "%016" PRIx64 "%016" PRIx64,
+           record->problem[0],
+           record->problem[1]);
+  if (is_new_device(p, record)) {
+    rlo__report_line(
+        r,
+        "",
+        "%s%s, driver %s%s",
+        p->num_records == 0 ? "" : "\n",
+        record->device,
+        record->driver,
+        is_current ? "" : " (of another table of kernels: not used)");
+  }
+  rlo__report_line(r,
+                   "",
+                   "  %5.3f  %-12s %-26s %s, aligned to %" PRId64 "%s",
+                   record->fraction,
+                   record->family,
+                   record->schedule,
+                   record->note,
+                   record->alignment_bytes,
+                   record->device_class == RLO_DEVICE_CLASS_CPU ? "" : ", gpu");
+  RLO__REPORT_OBJECT(
+      r,
+      NULL,
+      RLO__STRING("device", NULL, record->device),
+      RLO__STRING("driver", NULL, record->driver),
+      RLO__BOOL("is_current", is_current),
+      RLO__STRING("problem", NULL, problem),
+      RLO__INT("alignment_bytes", NULL, record->alignment_bytes),
+      RLO__STRING("class", NULL, rlo__device_class_name(record->device_class)),
+      RLO__STRING("family", NULL, record->family),
+      RLO__STRING("schedule", NULL, record->schedule),
+      RLO__REAL("fraction", record->fraction),
+      RLO__STRING("note", NULL, record->note));
+  ++p->num_records;
+}
+
+/* `text` is NULL if there is no file. */
+static int print_saved(const char *path,
+                       const char *text,
+                       size_t bytes,
+                       bool is_json) {
+  static printer p;
+  /* Checks the whole text before printing any of it. */
+  if (text != NULL && rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK) {
+    return rlo__fail("%s: %s", path, rlo_error_last()->message);
+  }
+  int code = RLO__EXIT_OK;
+  rlo__report_begin(&p.report, is_json, 0);
+  RLO__REPORT(&p.report, RLO__STRING("path", NULL, path));
+  rlo__report_open(&p.report, "records", '[');
+  if (text != NULL &&
+      rlo_wisdom_read(text, bytes, print_record, &p) != RLO_OK) {
+    code = rlo__fail_last();
+  }
+  if (p.num_records == 0) {
+    rlo__report_line(&p.report,
+                     "",
+                     "there is no wisdom in %s; relayout tune makes some",
+                     path);
+  }
+  rlo__report_end(&p.report);
+  return code;
+}
+
+static int show_saved(const char *path, bool is_json) {
+  char *text = NULL;
+  size_t bytes = 0;
+  rlo_status status = rlo__file_read(path, MAX_FILE_BYTES, &text, &bytes);
+  int code = status == RLO_OK || status == RLO_NOT_FOUND
+                 ? print_saved(path, text, bytes, is_json)
+                 : rlo__fail_last();
+  rlo__free(text);
+  return code;
+}
+
+static int clear_saved(const char *path) {
+  int code = rlo__rights_check("the wisdom is not cleared");
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (unlink(path) != 0 && errno != ENOENT) {
+    return rlo__fail("cannot remove %s: %s", path, strerror(errno));
+  }
+  return RLO__EXIT_OK;
+}
+
+/* "show", "clear" or "path". */
+static int run_word(const tune_request *request, const char *word) {
+  static const char *const words[] = {"show", "clear", "path"};
+  int32_t n = 0;
+  int code = rlo__word_parse("tune", NULL, word, words, 3, &n);
+  if (code != RLO__EXIT_OK) {
+    return code;
+  }
+  if (request->common.is_json && n != 0) {
+    return rlo__fail_usage("tune", "--json applies to show only");
+  }
+  if (request->permutation != NULL || request->is_again ||
+      request->seconds != 0 || request->common.is_device_given) {
+    return rlo__fail_usage(
+        "tune", "%s measures nothing: it has no option but --json", word);
+  }
+  const char *path = request->path.text;
+  if (n == 2) {
+    puts(path);
+    return RLO__EXIT_OK;
+  }
+  return n == 0 ? show_saved(path, request->common.is_json) : clear_saved(path);
+}
+
+/* ------------------------------------------------------------ command line */
+
+static int take_seconds(const char *verb, const char *value, void *field) {
+  char *end = NULL;
+  double seconds = strtod(value, &end);
+  if (end == value || *end != '\0' || !(seconds > 0.0 && seconds <= 3600.0)) {
+    return rlo__fail_usage(
+        verb, "--seconds: '%s' is not a number above 0 and up to 3600", value);
+  }
+  *(double *)field = seconds;
   return RLO__EXIT_OK;
 }
 
@@ -157,32 +306,15 @@ static int read_pairs(tune_request *request, int argc, char **argv) {
       &request->suite, argv[0], operands[0], operands[1], permutation);
 }
 
-static int take_option(void *payload, int option, const char *value) {
-  tune_request *request = payload;
-  switch (option) {
-    case RLO__OPTION_PERM:
-      request->permutation = value;
-      return RLO__EXIT_OK;
-    case RLO__OPTION_SECONDS:
-      return parse_seconds(value, &request->seconds);
-    case RLO__OPTION_SUITE:
-      request->suite_path = value;
-      return RLO__EXIT_OK;
-    default:
-      request->is_again = true;
-      return RLO__EXIT_OK;
-  }
-}
-
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICE},
-    {"seconds", required_argument, NULL, RLO__OPTION_SECONDS},
-    {"suite", required_argument, NULL, RLO__OPTION_SUITE},
-    {"again", no_argument, NULL, RLO__OPTION_AGAIN},
-    {"no-isolate", no_argument, NULL, RLO__OPTION_NO_ISOLATE},
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("perm", TEXT, tune_request, permutation),
+    RLO__OPTION_COMMON("device", DEVICE),
+    RLO__OPTION_BY("seconds", CALL, tune_request, seconds, take_seconds),
+    RLO__OPTION("suite", TEXT, tune_request, suite_path),
+    RLO__OPTION("again", FLAG, tune_request, is_again),
+    RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
 static int run(int argc, char **argv) {
@@ -192,12 +324,15 @@ static int run(int argc, char **argv) {
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  code = read_pairs(&request, argc, argv);
+  const bool has_word = request.suite_path == NULL && argc - optind == 1;
+  code = has_word ? RLO__EXIT_OK : read_pairs(&request, argc, argv);
   if (code == RLO__EXIT_OK) {
     code = rlo__wisdom_path_find(&request.path);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__subprocess_run(request.common.is_isolated, tune, &request);
+    code = has_word ? run_word(&request, argv[optind])
+                    : rlo__subprocess_run(
+                          request.common.is_isolated, tune, &request);
   }
   rlo__pair_suite_deinit(&request.suite);
   return code;
@@ -205,17 +340,32 @@ static int run(int argc, char **argv) {
 
 const rlo__command rlo__cmd_tune = {
     .name = "tune",
+    .old_name = "wisdom",
     .summary = "time the ways to do a relayout and save the best",
     .help =
         "Usage: relayout tune [OPTION...] SRC_SHAPE DST_SHAPE\n"
         "       relayout tune [OPTION...] --suite FILE\n"
+        "       relayout tune show [--json]\n"
+        "       relayout tune clear|path\n"
         "\n"
         "Times the families of kernels that suit a relayout, each in its "
         "several\n"
         "schedules, and saves the fastest for this device: every verb then\n"
         "plans with it. A saved result is not measured again. Tuning changes "
         "the\n"
-        "speed of a plan only. relayout wisdom shows the saved results.\n"
+        "speed of a plan only.\n"
+        "\n"
+        "Results are saved in the file relayout/wisdom in $XDG_DATA_HOME, or "
+        "in\n"
+        "~/.local/share without it. Those of another device, driver or table "
+        "of\n"
+        "kernels are ignored.\n"
+        "\n"
+        "  show          print them: the fraction of the device's copy limit, "
+        "the\n"
+        "                family and its schedule, the problem\n"
+        "  clear         remove the file\n"
+        "  path          print where it is\n"
         "\n"
         "  --perm P      destination dimension k is source dimension P[k]; -1\n"
         "                is the last one\n"
@@ -230,11 +380,11 @@ const rlo__command rlo__cmd_tune = {
         "part\n"
         "                of its name; the default device without it\n"
         "  --json        print one object with the keys device, path and "
-        "pairs\n"
+        "pairs;\n"
+        "                show: path and records\n"
         "  --no-isolate  use the OpenCL driver in this process\n"
         "\n"
         "Example: relayout tune 'f32[4096,4096]' 'f32[4096,4096]{0,1}'\n",
     .options = options,
-    .take_option = take_option,
     .run = run,
 };

@@ -9,11 +9,11 @@
 #include "options.h"
 #include "stream.h"
 
-/** The move of an array from one file to another, in memory or in pieces.
+/** The move of an array from one file to another.
  *  Functions that return an int return an exit code of message.h, after a
  *  message unless it is RLO__EXIT_OK. */
 
-/** What the command line asks for. All borrowed. */
+/** The request of a command line. All borrowed. */
 typedef struct rlo__convert_request {
   const char *input_path;
   const char *output_path;
@@ -21,8 +21,6 @@ typedef struct rlo__convert_request {
   const char *from;
   const char *to;
   const char *permutation;
-  const char *family;
-  const char *schedule;
   rlo__file_hints hints;
   rlo__stream_options stream;
   rlo__common_options common;
@@ -59,22 +57,12 @@ int rlo__convert_request_take(const rlo__command *command,
                               char **argv,
                               rlo__convert_request *out_request);
 
+/** For rlo__option.take: --byte-order. */
+int rlo__take_byte_order(const char *verb, const char *value, void *field);
+
 /** Opens the source of a conversion, of which only the request is set, and sets
  *  what is known then: the permutation and the shape of the output. Release
  *  with rlo__array_source_close, if this succeeds. */
 int rlo__conversion_open(rlo__conversion *conversion);
-
-/** What was done. Plain, without pointers: processes share it. */
-typedef struct rlo__convert_result {
-  /** "" on the host. */
-  char family[32];
-  char device_name[256];
-  /** Of the relayout. */
-  double seconds;
-} rlo__convert_result;
-
-/** Reads the source, moves it, and writes the output at once. */
-int rlo__convert_in_memory(const rlo__conversion *conversion,
-                           rlo__convert_result *out_result);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "relayout/xla/shape_tree.h"
 
-/** What `relayout describe` prints of all that is no single array. The
+/** The parts of `relayout describe` for all that is no single array. The
  *  functions return RLO__EXIT_OK, or print the reason and return
  *  RLO__EXIT_FAILURE. */
 
@@ -22,7 +22,7 @@ int rlo__describe_program(const rlo_program_shape *program, bool is_json);
  *  no HLO are reported and make it fail, after the rest was read. */
 int rlo__describe_hlo(const char *path, int64_t top, bool is_json);
 
-/** What a file with a protocol buffer holds. Both may be NULL; the caller
+/** The contents of a file with a protocol buffer. Both may be NULL; the caller
  *  releases them. */
 typedef struct rlo__proto_contents {
   rlo_shape_tree *tree;

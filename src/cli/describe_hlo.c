@@ -1,43 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array_sizes.h"
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/table.h"
 #include "describe.h"
 #include "display.h"
 #include "hlo_text.h"
-#include "json.h"
 #include "message.h"
+#include "report.h"
+
+/* The beginning of each entry of a table of names. */
+typedef struct named {
+  rlo__table_node node;
+  char *name;
+} named;
 
 /* An array of a module: all of one shape, layout included. */
 typedef struct array_kind {
-  char *text;
-  /* Of one. */
+  /* Its name is the text of the shape. */
+  named named;
+  /* The sizes of one. */
   rlo__array_sizes sizes;
-  /* The last use, in `uses`, whose computation is the current one; -1. */
-  int64_t last_use;
+  /* Numbers in `uses`, from 1 on; 0: none. The last one, and the first that is
+   * in memory. */
+  size_t last_use, first_use;
   /* How many results of instructions, in memory and within fusions. */
   int64_t count, fused_count;
-  /* The first use that is in memory; -1 for none. */
-  int64_t first_use;
 } array_kind;
 
-/* The arrays of one kind in one computation: whether that is fused is known
- * when the whole module has been read. */
+typedef struct computation {
+  named named;
+  int64_t times_begun;
+  bool is_fused;
+} computation;
+
+/* An array of one kind in one computation: whether that is fused is known when
+ * the whole module has been read. */
 typedef struct use {
-  int64_t kind, computation;
+  array_kind *kind;
+  const computation *computation;
   int64_t count;
-  /* Of the first one. */
+  /* The first one's. */
   char *name, *opcode;
   int64_t line;
 } use;
-
-typedef struct list {
-  void *items;
-  int64_t count, capacity;
-} list;
 
 /* The module that is read. */
 typedef struct module {
@@ -46,17 +58,17 @@ typedef struct module {
   rlo__array_sizes parameters, result;
   int64_t instructions;
   int64_t without_size;
-  /* array_kind; use; char *: names of computations, and of fused ones. */
-  list kinds, uses, computations, fused;
-  /* Open addressing over kinds: numbers from 1; 0 is free. */
-  int64_t *places;
-  size_t num_places;
+  rlo__table kinds, computations;
+  /* The current one. */
+  const computation *computation;
+  use *uses;
+  size_t num_uses, uses_capacity;
 } module;
 
 typedef struct report {
   int64_t top;
   bool is_json;
-  rlo__json json;
+  rlo__report report;
   bool has_module;
   int64_t num_modules;
   module current;
@@ -64,128 +76,73 @@ typedef struct report {
 
 /* ------------------------------------------------------------------- memory */
 
-static int fail_memory(void) {
-  return rlo__fail("cannot get memory for what the file holds");
+static void free_names(rlo__table *table) {
+  for (named *n = rlo__table_remove_oldest(table); n != NULL;
+       n = rlo__table_remove_oldest(table)) {
+    rlo__free(n->name);
+    rlo__free(n);
+  }
+  rlo__table_deinit(table);
 }
 
-/* Appends an item, zeroed; NULL if memory ran out. */
-static void *append(list *l, size_t item_bytes) {
-  if (l->count == l->capacity) {
-    int64_t capacity = l->capacity == 0 ? 64 : 2 * l->capacity;
-    void *items = realloc(l->items, (size_t)capacity * item_bytes);
-    if (items == NULL) {
-      return NULL;
-    }
-    l->items = items;
-    l->capacity = capacity;
-  }
-  void *item = (char *)l->items + (size_t)l->count++ * item_bytes;
-  memset(item, 0, item_bytes);
-  return item;
-}
-
-static int append_name(list *l, const char *name) {
-  char **place = append(l, sizeof(*place));
-  char *copy = place == NULL ? NULL : strdup(name);
-  if (copy == NULL) {
-    l->count -= place != NULL;
-    return fail_memory();
-  }
-  *place = copy;
-  return RLO__EXIT_OK;
-}
-
-static void free_names(list *l) {
-  char **names = l->items;
-  for (int64_t n = 0; n < l->count; ++n) {
-    free(names[n]);
-  }
-  free(l->items);
+static void init_module(module *m) {
+  *m = (module){0};
+  rlo__table_init(&m->kinds, offsetof(named, node));
+  rlo__table_init(&m->computations, offsetof(named, node));
 }
 
 static void deinit_module(module *m) {
-  array_kind *kinds = m->kinds.items;
-  for (int64_t n = 0; n < m->kinds.count; ++n) {
-    free(kinds[n].text);
+  for (size_t n = 0; n < m->num_uses; ++n) {
+    rlo__free(m->uses[n].name);
+    rlo__free(m->uses[n].opcode);
   }
-  use *uses = m->uses.items;
-  for (int64_t n = 0; n < m->uses.count; ++n) {
-    free(uses[n].name);
-    free(uses[n].opcode);
-  }
-  free(m->kinds.items);
-  free(m->uses.items);
+  rlo__free(m->uses);
+  free_names(&m->kinds);
   free_names(&m->computations);
-  free_names(&m->fused);
-  free(m->places);
-  free(m->name);
-  *m = (module){0};
+  rlo__free(m->name);
+}
+
+static bool has_name(const void *entry, const void *name) {
+  const named *n = entry;
+  return strcmp(n->name, name) == 0;
+}
+
+/* Finds the entry of a name, or makes one of zeros; NULL, after a message, if
+ * memory ran out. */
+static void *find_name(rlo__table *table, const char *name, size_t bytes) {
+  rlo__hash hash = rlo__hash_init(0);
+  rlo__hash_string(&hash, name);
+  const uint64_t key = rlo__hash_finish_u64(&hash);
+  named *found = rlo__table_find(table, key, has_name, name);
+  if (found != NULL) {
+    return found;
+  }
+  named *made = rlo__alloc(bytes);
+  char *copy = made == NULL ? NULL : rlo__alloc_string(name);
+  if (copy == NULL) {
+    rlo__fail_last();
+    rlo__free(made);
+    return NULL;
+  }
+  made->name = copy;
+  rlo__table_insert(table, made, key);
+  return made;
 }
 
 /* ------------------------------------------------------------------- arrays */
 
-static uint64_t hash_text(const char *text) {
-  /* FNV-1a. */
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (; *text != '\0'; ++text) {
-    hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-  }
-  return hash;
-}
-
-/* The place of a text: that of its kind, or a free one. */
-static int64_t *find_place(const module *m, const char *text) {
-  const array_kind *kinds = m->kinds.items;
-  size_t at = (size_t)hash_text(text) & (m->num_places - 1);
-  while (m->places[at] != 0 &&
-         strcmp(kinds[m->places[at] - 1].text, text) != 0) {
-    at = (at + 1) & (m->num_places - 1);
-  }
-  return &m->places[at];
-}
-
-/* Keeps half of the places free. */
-static int make_places(module *m) {
-  if ((size_t)m->kinds.count * 2 < m->num_places) {
-    return RLO__EXIT_OK;
-  }
-  size_t num_places = m->num_places == 0 ? 256 : 2 * m->num_places;
-  int64_t *places = calloc(num_places, sizeof(*places));
-  if (places == NULL) {
-    return fail_memory();
-  }
-  free(m->places);
-  m->places = places;
-  m->num_places = num_places;
-  const array_kind *kinds = m->kinds.items;
-  for (int64_t n = 0; n < m->kinds.count; ++n) {
-    *find_place(m, kinds[n].text) = n + 1;
-  }
-  return RLO__EXIT_OK;
-}
-
-static int find_kind(module *m, const rlo_subshape *leaf, int64_t *out_kind) {
+static int find_kind(module *m, const rlo_subshape *leaf, array_kind **out) {
   static rlo__shape_text text;
-  int code = make_places(m);
-  if (code != RLO__EXIT_OK) {
-    return code;
+  rlo__shape_text_make(leaf->shape, &text);
+  array_kind *kind = find_name(&m->kinds, text.text, sizeof(*kind));
+  *out = kind;
+  if (kind == NULL) {
+    return RLO__EXIT_FAILURE;
   }
-  int64_t *place = find_place(m, rlo__shape_text_make(leaf->shape, &text));
-  if (*place == 0) {
-    array_kind *made = append(&m->kinds, sizeof(*made));
-    char *copy = made == NULL ? NULL : strdup(text.text);
-    if (copy == NULL) {
-      m->kinds.count -= made != NULL;
-      return fail_memory();
-    }
-    *made = (array_kind){.text = copy, .last_use = -1, .first_use = -1};
-    if (rlo__array_sizes_add(&made->sizes, leaf) != RLO_OK) {
-      return rlo__fail_last();
-    }
-    *place = m->kinds.count;
-  }
-  *out_kind = *place - 1;
-  return RLO__EXIT_OK;
+  return kind->sizes.arrays > 0 ||
+                 rlo__array_sizes_add(&kind->sizes, leaf) == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail_last();
 }
 
 /* Where the arrays of an instruction go. */
@@ -196,28 +153,27 @@ typedef struct target {
 } target;
 
 static int add_use(module *m,
-                   int64_t kind,
+                   array_kind *kind,
                    const rlo__hlo_instruction *instruction) {
-  array_kind *kinds = m->kinds.items;
-  use *uses = m->uses.items;
-  int64_t computation = m->computations.count - 1;
-  int64_t last = kinds[kind].last_use;
-  if (last >= 0 && uses[last].computation == computation) {
-    ++uses[last].count;
+  use *last = kind->last_use == 0 ? NULL : &m->uses[kind->last_use - 1];
+  if (last != NULL && last->computation == m->computation) {
+    ++last->count;
     return RLO__EXIT_OK;
   }
-  use *made = append(&m->uses, sizeof(*made));
-  if (made == NULL) {
-    return fail_memory();
+  if (rlo__array_reserve(
+          &m->uses, sizeof(*m->uses), m->num_uses + 1, &m->uses_capacity) !=
+      RLO_OK) {
+    return rlo__fail_last();
   }
+  use *made = &m->uses[m->num_uses++];
   *made = (use){.kind = kind,
-                .computation = computation,
+                .computation = m->computation,
                 .count = 1,
-                .name = strdup(instruction->name),
-                .opcode = strdup(instruction->opcode),
+                .name = rlo__alloc_string(instruction->name),
+                .opcode = rlo__alloc_string(instruction->opcode),
                 .line = instruction->line};
-  kinds[kind].last_use = m->uses.count - 1;
-  return made->name == NULL || made->opcode == NULL ? fail_memory()
+  kind->last_use = m->num_uses;
+  return made->name == NULL || made->opcode == NULL ? rlo__fail_last()
                                                     : RLO__EXIT_OK;
 }
 
@@ -227,7 +183,7 @@ static rlo_status visit_leaf(const rlo_subshape *leaf, void *payload) {
     t->m->without_size += leaf->kind != RLO_SHAPE_KIND_TOKEN;
     return RLO_OK;
   }
-  int64_t kind = 0;
+  array_kind *kind;
   t->code = find_kind(t->m, leaf, &kind);
   if (t->code == RLO__EXIT_OK) {
     t->code = add_use(t->m, kind, t->instruction);
@@ -237,21 +193,9 @@ static rlo_status visit_leaf(const rlo_subshape *leaf, void *payload) {
 
 /* ------------------------------------------------------------------ results */
 
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool is_fused(const module *m, int64_t computation) {
-  char *const *names = m->computations.items;
-  return m->fused.count > 0 && bsearch(&names[computation],
-                                       m->fused.items,
-                                       (size_t)m->fused.count,
-                                       sizeof(char *),
-                                       compare_names) != NULL;
-}
-
 /* The arrays of instructions, in memory and within fusions. */
 typedef struct totals {
+  int64_t computations;
   int64_t fused_computations;
   int64_t fused_arrays;
   /* Bytes as numbers with rounding: they are sums over a program, of which
@@ -262,28 +206,24 @@ typedef struct totals {
 
 static totals count_uses(module *m) {
   totals t = {0};
-  array_kind *kinds = m->kinds.items;
-  const use *uses = m->uses.items;
-  if (m->fused.count > 0) {
-    qsort(
-        m->fused.items, (size_t)m->fused.count, sizeof(char *), compare_names);
+  for (computation *c = rlo__table_oldest(&m->computations); c != NULL;
+       c = rlo__table_newer(&m->computations, c)) {
+    t.computations += c->times_begun;
+    t.fused_computations += c->is_fused ? c->times_begun : 0;
   }
-  for (int64_t n = 0; n < m->computations.count; ++n) {
-    t.fused_computations += is_fused(m, n);
-  }
-  for (int64_t n = 0; n < m->uses.count; ++n) {
-    array_kind *kind = &kinds[uses[n].kind];
-    if (is_fused(m, uses[n].computation)) {
-      kind->fused_count += uses[n].count;
-      t.fused_arrays += uses[n].count;
+  for (size_t n = 0; n < m->num_uses; ++n) {
+    const use *u = &m->uses[n];
+    array_kind *kind = u->kind;
+    if (u->computation->is_fused) {
+      kind->fused_count += u->count;
+      t.fused_arrays += u->count;
       continue;
     }
-    kind->first_use = kind->first_use < 0 ? n : kind->first_use;
-    kind->count += uses[n].count;
-    t.arrays += uses[n].count;
-    t.bytes += (double)kind->sizes.bytes * (double)uses[n].count;
-    t.physical_bytes +=
-        (double)kind->sizes.physical_bytes * (double)uses[n].count;
+    kind->first_use = kind->first_use == 0 ? n + 1 : kind->first_use;
+    kind->count += u->count;
+    t.arrays += u->count;
+    t.bytes += (double)kind->sizes.bytes * (double)u->count;
+    t.physical_bytes += (double)kind->sizes.physical_bytes * (double)u->count;
   }
   return t;
 }
@@ -302,16 +242,16 @@ static int compare_kinds(const void *a, const void *b) {
 }
 
 /* Lists the kinds in memory that have padding, the most first. The caller frees
- * the list; NULL if memory ran out. */
+ * the list with rlo__free; NULL if memory ran out. */
 static const array_kind **sort_kinds(const module *m, int64_t *out_count) {
-  const array_kind *kinds = m->kinds.items;
   const array_kind **sorted =
-      calloc((size_t)m->kinds.count + 1, sizeof(*sorted));
+      rlo__alloc_array(m->kinds.count + 1, sizeof(*sorted));
+  array_kind *kind = rlo__table_oldest(&m->kinds);
   *out_count = 0;
-  for (int64_t n = 0; sorted != NULL && n < m->kinds.count; ++n) {
-    if (kinds[n].count > 0 &&
-        rlo__array_sizes_padding_bytes(&kinds[n].sizes) > 0) {
-      sorted[(*out_count)++] = &kinds[n];
+  for (; sorted != NULL && kind != NULL;
+       kind = rlo__table_newer(&m->kinds, kind)) {
+    if (kind->count > 0 && rlo__array_sizes_padding_bytes(&kind->sizes) > 0) {
+      sorted[(*out_count)++] = kind;
     }
   }
   if (sorted != NULL) {
@@ -324,16 +264,27 @@ static double share_of(double bytes, double physical_bytes) {
   return physical_bytes > bytes ? (physical_bytes - bytes) / physical_bytes : 0;
 }
 
-/* --------------------------------------------------------------------- text */
+/* ----------------------------------------------------------------- printing */
 
-static void print_side(const char *what, const rlo__array_sizes *sizes) {
+static void add_side(rlo__report *r,
+                     const char *key,
+                     const rlo__array_sizes *sizes) {
   rlo__bytes_text physical;
-  printf("%-15s %" PRId64 " array%s, %s in memory, %.1f %% padding\n",
-         what,
-         sizes->arrays,
-         sizes->arrays == 1 ? "" : "s",
-         rlo__bytes_text_make(sizes->physical_bytes, &physical),
-         100 * rlo__array_sizes_padding_share(sizes));
+  rlo__report_line(r,
+                   key,
+                   "%" PRId64 " array%s, %s in memory, %.1f %% padding",
+                   sizes->arrays,
+                   sizes->arrays == 1 ? "" : "s",
+                   rlo__bytes_text_make(sizes->physical_bytes, &physical),
+                   100 * rlo__array_sizes_padding_share(sizes));
+  if (r->is_json) {
+    rlo__report_open(r, key, '{');
+    RLO__REPORT(r,
+                RLO__INT("arrays", NULL, sizes->arrays),
+                RLO__INT("without_size", NULL, sizes->without_size));
+    rlo__array_sizes_report(r, sizes);
+    rlo__report_close(r);
+  }
 }
 
 /* Bytes beyond 64 bits are shown as the most that fit. */
@@ -341,147 +292,135 @@ static int64_t whole_bytes(double bytes) {
   return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-static void print_kind(const module *m, const array_kind *kind) {
-  const use *first = (const use *)m->uses.items + kind->first_use;
+static void print_kind(rlo__report *r,
+                       const array_kind *kind,
+                       const use *first) {
   rlo__bytes_text padding;
   rlo__bytes_text physical;
   char where[64];
   snprintf(where, sizeof(where), "%s (%s)", first->name, first->opcode);
-  printf("%10s  %6.1f %%  %10s  %6" PRId64 "  %6" PRId64 "  %-28s  %s\n",
-         rlo__bytes_text_make(rlo__array_sizes_padding_bytes(&kind->sizes),
-                              &padding),
-         100 * rlo__array_sizes_padding_share(&kind->sizes),
-         rlo__bytes_text_make(kind->sizes.physical_bytes, &physical),
-         kind->count,
-         first->line,
-         where,
-         kind->text);
+  rlo__report_line(r,
+                   "",
+                   "%10s  %6.1f %%  %10s  %6" PRId64 "  %6" PRId64
+                   "  %-28s  %s",
+                   rlo__bytes_text_make(
+                       rlo__array_sizes_padding_bytes(&kind->sizes), &padding),
+                   100 * rlo__array_sizes_padding_share(&kind->sizes),
+                   rlo__bytes_text_make(kind->sizes.physical_bytes, &physical),
+                   kind->count,
+                   first->line,
+                   where,
+                   kind->named.name);
 }
 
-static int print_text(const report *r, const module *m, const totals *t) {
-  int64_t count = 0;
-  const array_kind **sorted = sort_kinds(m, &count);
-  if (sorted == NULL) {
-    return fail_memory();
+static void add_kind(rlo__report *r, const module *m, const array_kind *kind) {
+  const use *first = &m->uses[kind->first_use - 1];
+  if (!r->is_json) {
+    print_kind(r, kind, first);
+    return;
   }
+  rlo__report_open(r, NULL, '{');
+  RLO__REPORT(
+      r,
+      RLO__STRING("shape", NULL, kind->named.name),
+      RLO__INT("arrays", NULL, kind->count),
+      RLO__INT("arrays_in_fusions", NULL, kind->fused_count),
+      RLO__INT(
+          "padding_bytes", NULL, rlo__array_sizes_padding_bytes(&kind->sizes)));
+  rlo__array_sizes_report(r, &kind->sizes);
+  RLO__REPORT(r,
+              RLO__STRING("instruction", NULL, first->name),
+              RLO__STRING("opcode", NULL, first->opcode),
+              RLO__STRING("computation", NULL, first->computation->named.name),
+              RLO__INT("line", NULL, first->line));
+  rlo__report_close(r);
+}
+
+static void add_totals(rlo__report *r, const module *m, const totals *t) {
   rlo__bytes_text physical;
-  printf("%smodule          %s\n", r->num_modules > 0 ? "\n" : "", m->name);
-  if (m->has_entry) {
-    print_side("parameters", &m->parameters);
-    print_side("result", &m->result);
-  }
-  printf("computations    %" PRId64 ", %" PRId64 " of them fused\n",
-         m->computations.count,
-         t->fused_computations);
-  printf("instructions    %" PRId64 "\n", m->instructions);
-  printf("arrays          %" PRId64 ", %s together, %.1f %% padding\n",
-         t->arrays,
-         rlo__bytes_text_make(whole_bytes(t->physical_bytes), &physical),
-         100 * share_of(t->bytes, t->physical_bytes));
-  printf("within fusions  %" PRId64 " arrays, not in memory\n",
-         t->fused_arrays);
-  if (m->without_size > 0) {
-    printf("without size    %" PRId64 "\n", m->without_size);
-  }
-  if (count == 0) {
-    puts("\nno array has padding");
-  } else {
-    puts(
-        "\n   padding     share   in memory  arrays    line  first of them   "
-        "              shape");
-  }
-  for (int64_t n = 0; n < count && n < r->top; ++n) {
-    print_kind(m, sorted[n]);
-  }
-  if (count > r->top) {
-    printf("... %" PRId64 " more shapes with padding\n", count - r->top);
-  }
-  free((void *)sorted);
-  return RLO__EXIT_OK;
+  rlo__bytes_text_make(whole_bytes(t->physical_bytes), &physical);
+  const double share = share_of(t->bytes, t->physical_bytes);
+  rlo__report_line(r,
+                   "computations",
+                   "%" PRId64 ", %" PRId64 " of them fused",
+                   t->computations,
+                   t->fused_computations);
+  RLO__REPORT(r,
+              RLO__INT("computations", NULL, t->computations),
+              RLO__INT("fused_computations", NULL, t->fused_computations),
+              RLO__INT("instructions", "instructions", m->instructions));
+  rlo__report_line(r,
+                   "arrays",
+                   "%" PRId64 ", %s together, %.1f %% padding",
+                   t->arrays,
+                   physical.text,
+                   100 * share);
+  rlo__report_line(r,
+                   "within fusions",
+                   "%" PRId64 " arrays, not in memory",
+                   t->fused_arrays);
+  RLO__REPORT(r,
+              RLO__INT("arrays", NULL, t->arrays),
+              RLO__INT("arrays_in_fusions", NULL, t->fused_arrays),
+              RLO__INT("without_size",
+                       m->without_size > 0 ? "without size" : NULL,
+                       m->without_size),
+              RLO__INT("bytes", NULL, whole_bytes(t->bytes)),
+              RLO__INT("physical_bytes", NULL, whole_bytes(t->physical_bytes)),
+              RLO__REAL("padding_share", share));
 }
 
-/* --------------------------------------------------------------------- json */
-
-static void write_side(rlo__json *json,
-                       const char *key,
-                       const rlo__array_sizes *sizes) {
-  rlo__json_begin_object(json, key);
-  rlo__json_int(json, "arrays", sizes->arrays);
-  rlo__json_int(json, "without_size", sizes->without_size);
-  rlo__array_sizes_keys(json, sizes);
-  rlo__json_end_object(json);
-}
-
-static void write_kind(rlo__json *json,
-                       const module *m,
-                       const array_kind *kind) {
-  const use *first = (const use *)m->uses.items + kind->first_use;
-  char *const *computations = m->computations.items;
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "shape", kind->text);
-  rlo__json_int(json, "arrays", kind->count);
-  rlo__json_int(json, "arrays_in_fusions", kind->fused_count);
-  rlo__json_int(
-      json, "padding_bytes", rlo__array_sizes_padding_bytes(&kind->sizes));
-  rlo__array_sizes_keys(json, &kind->sizes);
-  rlo__json_string(json, "instruction", first->name);
-  rlo__json_string(json, "opcode", first->opcode);
-  rlo__json_string(json, "computation", computations[first->computation]);
-  rlo__json_int(json, "line", first->line);
-  rlo__json_end_object(json);
-}
-
-static int write_module(report *r, const module *m, const totals *t) {
+static int add_module(report *p, const module *m, const totals *t) {
+  rlo__report *r = &p->report;
   int64_t count = 0;
   const array_kind **sorted = sort_kinds(m, &count);
-  rlo__json *json = &r->json;
   if (sorted == NULL) {
-    return fail_memory();
+    return rlo__fail_last();
   }
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "name", m->name);
+  rlo__report_open(r, NULL, '{');
+  if (p->num_modules > 0) {
+    rlo__report_line(r, "", "%s", "");
+  }
+  RLO__REPORT(r, RLO__STRING("name", "module", m->name));
   if (m->has_entry) {
-    write_side(json, "parameters", &m->parameters);
-    write_side(json, "result", &m->result);
+    add_side(r, "parameters", &m->parameters);
+    add_side(r, "result", &m->result);
   } else {
-    rlo__json_string(json, "parameters", NULL);
-    rlo__json_string(json, "result", NULL);
+    RLO__REPORT(r,
+                RLO__STRING("parameters", NULL, NULL),
+                RLO__STRING("result", NULL, NULL));
   }
-  rlo__json_int(json, "computations", m->computations.count);
-  rlo__json_int(json, "fused_computations", t->fused_computations);
-  rlo__json_int(json, "instructions", m->instructions);
-  rlo__json_int(json, "arrays", t->arrays);
-  rlo__json_int(json, "arrays_in_fusions", t->fused_arrays);
-  rlo__json_int(json, "without_size", m->without_size);
-  rlo__json_int(json, "bytes", whole_bytes(t->bytes));
-  rlo__json_int(json, "physical_bytes", whole_bytes(t->physical_bytes));
-  rlo__json_double(
-      json, "padding_share", share_of(t->bytes, t->physical_bytes));
-  rlo__json_int(json, "shapes_with_padding", count);
-  rlo__json_begin_array(json, "wasteful");
-  for (int64_t n = 0; n < count && n < r->top; ++n) {
-    write_kind(json, m, sorted[n]);
+  add_totals(r, m, t);
+  rlo__report_line(
+      r,
+      "",
+      "%s",
+      count == 0 ? "\nno array has padding"
+                 : "\n   padding     share   in memory  arrays    line  first "
+                   "of them                 shape");
+  RLO__REPORT(r, RLO__INT("shapes_with_padding", NULL, count));
+  rlo__report_open(r, "wasteful", '[');
+  for (int64_t n = 0; n < count && n < p->top; ++n) {
+    add_kind(r, m, sorted[n]);
   }
-  rlo__json_end_array(json);
-  rlo__json_end_object(json);
-  free((void *)sorted);
+  if (count > p->top) {
+    rlo__report_line(
+        r, "", "... %" PRId64 " more shapes with padding", count - p->top);
+  }
+  rlo__report_close(r);
+  rlo__report_close(r);
+  rlo__free((void *)sorted);
   return RLO__EXIT_OK;
 }
 
 /* ------------------------------------------------------------------ visitor */
 
-static void begin_json(rlo__json *json) {
-  rlo__json_begin_object(json, NULL);
-  rlo__json_begin_array(json, "modules");
-}
-
-static void end_json(report *r, int64_t bad_lines) {
-  if (r->num_modules == 0) {
-    begin_json(&r->json);
+/* Begins with the first module: nothing is printed of what cannot be read. */
+static void begin_report(report *p) {
+  if (p->num_modules == 0) {
+    rlo__report_begin(&p->report, p->is_json, 15);
+    rlo__report_open(&p->report, "modules", '[');
   }
-  rlo__json_end_array(&r->json);
-  rlo__json_int(&r->json, "bad_lines", bad_lines);
-  rlo__json_end_object(&r->json);
 }
 
 /* Prints the module that has been read, if there is one. */
@@ -491,10 +430,8 @@ static int end_module(report *r) {
   }
   module *m = &r->current;
   totals t = count_uses(m);
-  if (r->is_json && r->num_modules == 0) {
-    begin_json(&r->json);
-  }
-  int code = r->is_json ? write_module(r, m, &t) : print_text(r, m, &t);
+  begin_report(r);
+  int code = add_module(r, m, &t);
   deinit_module(m);
   r->has_module = false;
   ++r->num_modules;
@@ -511,11 +448,12 @@ static int begin_module(void *payload,
     return code;
   }
   module *m = &r->current;
+  init_module(m);
   r->has_module = true;
-  m->name = strdup(name);
+  m->name = rlo__alloc_string(name);
   m->has_entry = parameters != NULL;
   if (m->name == NULL) {
-    return fail_memory();
+    return rlo__fail_last();
   }
   bool is_measured =
       !m->has_entry ||
@@ -532,7 +470,14 @@ static int begin_computation(void *payload, const char *name) {
       return code;
     }
   }
-  return append_name(&r->current.computations, name);
+  module *m = &r->current;
+  computation *c = find_name(&m->computations, name, sizeof(*c));
+  m->computation = c;
+  if (c == NULL) {
+    return RLO__EXIT_FAILURE;
+  }
+  ++c->times_begun;
+  return RLO__EXIT_OK;
 }
 
 static int add_instruction(void *payload,
@@ -542,10 +487,12 @@ static int add_instruction(void *payload,
   target t = {m, instruction, RLO__EXIT_OK};
   ++m->instructions;
   if (instruction->fused_computation != NULL) {
-    t.code = append_name(&m->fused, instruction->fused_computation);
-  }
-  if (t.code != RLO__EXIT_OK) {
-    return t.code;
+    computation *fused = find_name(
+        &m->computations, instruction->fused_computation, sizeof(*fused));
+    if (fused == NULL) {
+      return RLO__EXIT_FAILURE;
+    }
+    fused->is_fused = true;
   }
   rlo_status status = rlo_shape_tree_for_each_subshape(
       instruction->shape, RLO_WALK_LEAVES, visit_leaf, &t);
@@ -561,12 +508,17 @@ int rlo__describe_hlo(const char *path, int64_t top, bool is_json) {
   if (code == RLO__EXIT_OK) {
     code = end_module(&r);
   }
-  deinit_module(&r.current);
+  if (r.has_module) {
+    deinit_module(&r.current);
+  }
   if (code == RLO__EXIT_OK && r.num_modules == 0 && bad_lines == 0) {
     code = rlo__fail("%s holds no HLO module", path);
   }
-  if (is_json && (code == RLO__EXIT_OK || r.num_modules > 0)) {
-    end_json(&r, bad_lines);
+  if (code == RLO__EXIT_OK || r.num_modules > 0) {
+    begin_report(&r);
+    rlo__report_close(&r.report);
+    RLO__REPORT(&r.report, RLO__INT("bad_lines", NULL, bad_lines));
+    rlo__report_end(&r.report);
   }
   return bad_lines > 0 ? RLO__EXIT_FAILURE : code;
 }

@@ -10,181 +10,146 @@
 #include "describe.h"
 #include "display.h"
 #include "message.h"
+#include "report.h"
 
-/* --------------------------------------------------------------------- rows */
-
-/* The leaves of trees as the rows of a table. The first walk finds the widths,
- * the second one prints. */
-typedef struct table {
-  bool is_printing;
+/* The leaves of trees: in text the rows of a table, for which a first walk
+ * finds the widths; in JSON an array for each tree. */
+typedef struct listing {
+  rlo__report report;
+  bool is_measuring;
   int name_width, bytes_width, physical_width;
-  /* What the current tree is called, "" for none. */
+  /* The name of the current tree, "" for none. */
   const char *name;
-} table;
+} listing;
 
 static int max_int(int a, int b) {
   return a > b ? a : b;
 }
 
-/* Returns the length of "a{1,0}", and prints it to standard output if asked to.
- */
-static int write_name(const char *name,
-                      const rlo_subshape *leaf,
-                      bool is_printing) {
-  int length = (int)strlen(name);
-  if (is_printing) {
-    fputs(name, stdout);
+/* "{1,0}"; "" for a tree that is a leaf. */
+static void format_index(const rlo_subshape *leaf,
+                         char *text,
+                         size_t capacity) {
+  size_t at = 0;
+  text[0] = '\0';
+  for (int32_t i = 0; i < leaf->index_count && at < capacity; ++i) {
+    at += (size_t)snprintf(text + at,
+                           capacity - at,
+                           "%s%" PRId64 "%s",
+                           i == 0 ? "{" : ",",
+                           leaf->index[i],
+                           i + 1 == leaf->index_count ? "}" : "");
   }
-  if (leaf->index_count == 0) {
-    return length;
-  }
-  char number[32];
-  for (int32_t i = 0; i < leaf->index_count; ++i) {
-    length += snprintf(number,
-                       sizeof(number),
-                       "%s%" PRId64,
-                       i == 0 ? "{" : ",",
-                       leaf->index[i]);
-    if (is_printing) {
-      fputs(number, stdout);
-    }
-  }
-  if (is_printing) {
-    putchar('}');
-  }
-  return length + 1;
 }
 
-static rlo_status visit_row(const rlo_subshape *leaf, void *payload) {
-  table *t = payload;
+static void list_line(listing *l,
+                      const rlo_subshape *leaf,
+                      const rlo__array_sizes *sizes,
+                      const char *shape) {
+  /* Too large for the stack. */
+  static char index[RLO_SHAPE_TREE_MAX_DEPTH * 21 + 2];
+  char bytes[32] = "-";
+  char physical[32] = "-";
+  char share[32] = "-";
+  format_index(leaf, index, sizeof(index));
+  if (sizes->arrays > 0) {
+    snprintf(bytes, sizeof(bytes), "%" PRId64, sizes->bytes);
+    snprintf(physical, sizeof(physical), "%" PRId64, sizes->physical_bytes);
+    snprintf(share,
+             sizeof(share),
+             "%.1f %%",
+             100 * rlo__array_sizes_padding_share(sizes));
+  }
+  const int name_length = (int)(strlen(l->name) + strlen(index));
+  if (l->is_measuring) {
+    l->name_width = max_int(l->name_width, name_length);
+    l->bytes_width = max_int(l->bytes_width, (int)strlen(bytes));
+    l->physical_width = max_int(l->physical_width, (int)strlen(physical));
+    return;
+  }
+  const bool is_buffer = leaf->kind == RLO_SHAPE_KIND_BUFFER;
+  rlo__report_line(&l->report,
+                   "",
+                   "%s%s%*s  %*s  %*s  %7s  %s%s%s",
+                   l->name,
+                   index,
+                   l->name_width - name_length,
+                   "",
+                   l->bytes_width,
+                   bytes,
+                   l->physical_width,
+                   physical,
+                   share,
+                   is_buffer ? "b(" : "",
+                   shape == NULL ? rlo__shape_kind_name(leaf->kind) : shape,
+                   is_buffer ? ")" : (shape == NULL ? "[]" : ""));
+}
+
+static rlo_status list_leaf(const rlo_subshape *leaf, void *payload) {
+  static rlo__shape_text text;
+  listing *l = payload;
+  rlo__report *r = &l->report;
   rlo__array_sizes sizes = {0};
   rlo_status status = rlo__array_sizes_add(&sizes, leaf);
   if (status != RLO_OK) {
     return status;
   }
-  char bytes[32] = "-";
-  char physical[32] = "-";
-  char share[32] = "-";
-  if (sizes.arrays > 0) {
-    snprintf(bytes, sizeof(bytes), "%" PRId64, sizes.bytes);
-    snprintf(physical, sizeof(physical), "%" PRId64, sizes.physical_bytes);
-    snprintf(share,
-             sizeof(share),
-             "%.1f %%",
-             100 * rlo__array_sizes_padding_share(&sizes));
-  }
-  if (!t->is_printing) {
-    t->name_width = max_int(t->name_width, write_name(t->name, leaf, false));
-    t->bytes_width = max_int(t->bytes_width, (int)strlen(bytes));
-    t->physical_width = max_int(t->physical_width, (int)strlen(physical));
+  const char *shape =
+      leaf->shape == NULL ? NULL : rlo__shape_text_make(leaf->shape, &text);
+  if (!r->is_json) {
+    list_line(l, leaf, &sizes, shape);
     return RLO_OK;
   }
-  int length = write_name(t->name, leaf, true);
-  printf("%*s  %*s  %*s  %7s  ",
-         t->name_width - length,
-         "",
-         t->bytes_width,
-         bytes,
-         t->physical_width,
-         physical,
-         share);
-  static rlo__shape_text text;
-  bool is_buffer = leaf->kind == RLO_SHAPE_KIND_BUFFER;
-  if (leaf->shape == NULL) {
-    printf("%s[]\n", rlo__shape_kind_name(leaf->kind));
-  } else {
-    printf("%s%s%s\n",
-           is_buffer ? "b(" : "",
-           rlo__shape_text_make(leaf->shape, &text),
-           is_buffer ? ")" : "");
-  }
+  rlo__report_open(r, NULL, '{');
+  RLO__REPORT(r,
+              RLO__INTS("index", NULL, leaf->index, leaf->index_count),
+              RLO__STRING("kind", NULL, rlo__shape_kind_name(leaf->kind)),
+              RLO__STRING("shape", NULL, shape));
+  rlo__array_sizes_report(r, &sizes);
+  rlo__report_close(r);
   return RLO_OK;
 }
 
-/* The name of a parameter, or its number. */
-static const char *parameter_name(const rlo_program_shape *program,
-                                  int64_t number,
-                                  char *buffer,
-                                  size_t capacity) {
-  const char *name = rlo_program_shape_parameter_name(program, number);
-  if (name[0] != '\0') {
-    return name;
+static int list_leaves(listing *l,
+                       const char *name,
+                       const rlo_shape_tree *tree) {
+  l->name = name;
+  rlo__report_open(&l->report, "leaves", '[');
+  rlo_status status =
+      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, list_leaf, l);
+  rlo__report_close(&l->report);
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
+/* Calls `list` twice: the second time it prints. */
+static int list_table(listing *l,
+                      int (*list)(listing *l, const void *payload),
+                      const void *payload) {
+  int code = RLO__EXIT_OK;
+  l->name_width = (int)strlen("leaf");
+  l->bytes_width = (int)strlen("bytes");
+  l->physical_width = (int)strlen("physical");
+  if (!l->report.is_json) {
+    l->is_measuring = true;
+    code = list(l, payload);
+    l->is_measuring = false;
   }
-  snprintf(buffer, capacity, "parameter %" PRId64, number);
-  return buffer;
-}
-
-static rlo_status walk_rows(const rlo_shape_tree *tree,
-                            const char *name,
-                            table *t) {
-  t->name = name;
-  return rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, visit_row, t);
-}
-
-static rlo_status walk_program(const rlo_program_shape *program, table *t) {
-  for (int64_t n = 0; n < rlo_program_shape_parameter_count(program); ++n) {
-    char name[32];
-    rlo_status status =
-        walk_rows(rlo_program_shape_parameter(program, n),
-                  parameter_name(program, n, name, sizeof(name)),
-                  t);
-    if (status != RLO_OK) {
-      return status;
-    }
-  }
-  return walk_rows(rlo_program_shape_result(program), "result", t);
-}
-
-static void begin_table(table *t) {
-  t->is_printing = true;
-  t->name_width = max_int(t->name_width, (int)strlen("leaf"));
-  t->bytes_width = max_int(t->bytes_width, (int)strlen("bytes"));
-  t->physical_width = max_int(t->physical_width, (int)strlen("physical"));
-  printf("\n%-*s  %*s  %*s  padding  shape\n",
-         t->name_width,
-         "leaf",
-         t->bytes_width,
-         "bytes",
-         t->physical_width,
-         "physical");
+  rlo__report_line(&l->report,
+                   "",
+                   "\n%-*s  %*s  %*s  padding  shape",
+                   l->name_width,
+                   "leaf",
+                   l->bytes_width,
+                   "bytes",
+                   l->physical_width,
+                   "physical");
+  return code == RLO__EXIT_OK ? list(l, payload) : code;
 }
 
 /* -------------------------------------------------------------------- trees */
 
-static void print_sizes(const rlo__array_sizes *sizes) {
-  printf("arrays          %" PRId64 "\n", sizes->arrays);
-  if (sizes->without_size > 0) {
-    printf("without size    %" PRId64 "\n", sizes->without_size);
-  }
-  printf("elements        %" PRId64 "\n", sizes->elements);
-  printf("bytes           %" PRId64 "\n", sizes->bytes);
-  printf("physical bytes  %" PRId64 "\n", sizes->physical_bytes);
-  printf("padding         %.1f %% of the physical bytes\n",
-         100 * rlo__array_sizes_padding_share(sizes));
-}
-
-static rlo_status write_leaf(const rlo_subshape *leaf, void *payload) {
-  rlo__json *json = payload;
-  rlo__array_sizes sizes = {0};
-  rlo_status status = rlo__array_sizes_add(&sizes, leaf);
-  if (status != RLO_OK) {
-    return status;
-  }
-  static rlo__shape_text text;
-  rlo__json_begin_object(json, NULL);
-  rlo__json_ints(json, "index", leaf->index, leaf->index_count);
-  rlo__json_string(json, "kind", rlo__shape_kind_name(leaf->kind));
-  rlo__json_string(
-      json,
-      "shape",
-      leaf->shape == NULL ? NULL : rlo__shape_text_make(leaf->shape, &text));
-  rlo__array_sizes_keys(json, &sizes);
-  rlo__json_end_object(json);
-  return RLO_OK;
-}
-
-/* Writes the keys of a tree. */
-static int write_tree(rlo__json *json, const rlo_shape_tree *tree) {
+/* Adds the shape and the sizes of a tree. */
+static int add_tree(rlo__report *r, const rlo_shape_tree *tree) {
   rlo__array_sizes sizes = {0};
   if (rlo__array_sizes_add_tree(&sizes, tree) != RLO_OK) {
     return rlo__fail_last();
@@ -193,148 +158,134 @@ static int write_tree(rlo__json *json, const rlo_shape_tree *tree) {
   if (text == NULL) {
     return RLO__EXIT_FAILURE;
   }
-  rlo__json_string(json, "shape", text);
+  RLO__REPORT(
+      r,
+      RLO__STRING("shape", "shape", text),
+      RLO__STRING(
+          "kind", NULL, rlo__shape_kind_name(rlo_shape_tree_kind(tree))),
+      RLO__INT("arrays", "arrays", sizes.arrays),
+      RLO__INT("without_size",
+               sizes.without_size > 0 ? "without size" : NULL,
+               sizes.without_size));
   free(text);
-  rlo__json_string(
-      json, "kind", rlo__shape_kind_name(rlo_shape_tree_kind(tree)));
-  rlo__json_int(json, "arrays", sizes.arrays);
-  rlo__json_int(json, "without_size", sizes.without_size);
-  rlo__array_sizes_keys(json, &sizes);
-  rlo__json_begin_array(json, "leaves");
-  rlo_status status =
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, write_leaf, json);
-  rlo__json_end_array(json);
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  rlo__array_sizes_report(r, &sizes);
+  return RLO__EXIT_OK;
 }
 
-static int print_tree(const rlo_shape_tree *tree) {
-  rlo__array_sizes sizes = {0};
-  table t = {0};
-  if (rlo__array_sizes_add_tree(&sizes, tree) != RLO_OK ||
-      walk_rows(tree, "", &t) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  char *text = rlo__shape_tree_text_make(tree);
-  if (text == NULL) {
-    return RLO__EXIT_FAILURE;
-  }
-  printf("shape           %s\n", text);
-  free(text);
-  print_sizes(&sizes);
-  begin_table(&t);
-  return walk_rows(tree, "", &t) == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
-}
-
-/* Fails before anything is printed. */
-static int check_tree(const rlo_shape_tree *tree) {
-  rlo__array_sizes sizes = {0};
-  return rlo__array_sizes_add_tree(&sizes, tree) == RLO_OK ? RLO__EXIT_OK
-                                                           : rlo__fail_last();
+static int list_tree(listing *l, const void *tree) {
+  return list_leaves(l, "", tree);
 }
 
 int rlo__describe_tree(const rlo_shape_tree *tree, bool is_json) {
-  int checked = check_tree(tree);
-  if (checked != RLO__EXIT_OK || !is_json) {
-    return checked != RLO__EXIT_OK ? checked : print_tree(tree);
+  listing l = {.is_measuring = false};
+  rlo__array_sizes sizes = {0};
+  /* Fails before anything is printed. */
+  if (rlo__array_sizes_add_tree(&sizes, tree) != RLO_OK) {
+    return rlo__fail_last();
   }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  int code = write_tree(&json, tree);
-  rlo__json_end_object(&json);
+  rlo__report_begin(&l.report, is_json, 15);
+  int code = add_tree(&l.report, tree);
+  if (code == RLO__EXIT_OK) {
+    code = list_table(&l, list_tree, tree);
+  }
+  rlo__report_end(&l.report);
   return code;
 }
 
 /* ----------------------------------------------------------------- programs */
 
-static char *program_text(const rlo_program_shape *program) {
-  size_t bytes = rlo_program_shape_format(program, NULL, 0) + 1;
-  char *text = malloc(bytes);
-  if (text == NULL) {
-    rlo__fail("cannot get %zu bytes of memory for a shape", bytes);
-    return NULL;
-  }
-  rlo_program_shape_format(program, text, bytes);
-  return text;
-}
-
-static void print_side(const char *what, const rlo__array_sizes *sizes) {
-  printf("%-15s %" PRId64 " array%s, %" PRId64 " bytes, %" PRId64
-         " physical (%.1f %% padding)\n",
-         what,
-         sizes->arrays,
-         sizes->arrays == 1 ? "" : "s",
-         sizes->bytes,
-         sizes->physical_bytes,
-         100 * rlo__array_sizes_padding_share(sizes));
-}
-
-static int print_program(const rlo_program_shape *program) {
-  rlo__array_sizes parameters = {0};
-  rlo__array_sizes result = {0};
-  rlo_status status =
-      rlo__array_sizes_add_tree(&result, rlo_program_shape_result(program));
-  for (int64_t n = 0;
-       status == RLO_OK && n < rlo_program_shape_parameter_count(program);
-       ++n) {
-    status = rlo__array_sizes_add_tree(&parameters,
-                                       rlo_program_shape_parameter(program, n));
-  }
-  table t = {0};
-  if (status != RLO_OK || walk_program(program, &t) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  char *text = program_text(program);
-  if (text == NULL) {
-    return RLO__EXIT_FAILURE;
-  }
-  printf("program         %s\n", text);
-  free(text);
-  print_side("parameters", &parameters);
-  print_side("result", &result);
-  begin_table(&t);
-  return walk_program(program, &t) == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
-}
-
-static int write_program(rlo__json *json, const rlo_program_shape *program) {
-  char *text = program_text(program);
-  if (text == NULL) {
-    return RLO__EXIT_FAILURE;
-  }
-  rlo__json_string(json, "program", text);
-  free(text);
+/* A parameter, or the result. */
+static int list_side(listing *l,
+                     const char *key,
+                     const char *label,
+                     const rlo__row *name,
+                     const rlo_shape_tree *tree) {
   int code = RLO__EXIT_OK;
-  rlo__json_begin_array(json, "parameters");
-  for (int64_t n = 0;
-       code == RLO__EXIT_OK && n < rlo_program_shape_parameter_count(program);
-       ++n) {
-    const char *name = rlo_program_shape_parameter_name(program, n);
-    rlo__json_begin_object(json, NULL);
-    rlo__json_string(json, "name", name[0] == '\0' ? NULL : name);
-    code = write_tree(json, rlo_program_shape_parameter(program, n));
-    rlo__json_end_object(json);
+  rlo__report_open(&l->report, key, '{');
+  if (l->report.is_json) {
+    rlo__report_add(&l->report, name, name == NULL ? 0 : 1);
+    code = add_tree(&l->report, tree);
   }
-  rlo__json_end_array(json);
   if (code == RLO__EXIT_OK) {
-    rlo__json_begin_object(json, "result");
-    code = write_tree(json, rlo_program_shape_result(program));
-    rlo__json_end_object(json);
+    code = list_leaves(l, label, tree);
   }
+  rlo__report_close(&l->report);
   return code;
 }
 
+static int list_sides(listing *l, const void *payload) {
+  const rlo_program_shape *program = payload;
+  const int64_t count = rlo_program_shape_parameter_count(program);
+  int code = RLO__EXIT_OK;
+  rlo__report_open(&l->report, "parameters", '[');
+  for (int64_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
+    const char *name = rlo_program_shape_parameter_name(program, n);
+    const bool has_name = name[0] != '\0';
+    const rlo__row row = RLO__STRING("name", NULL, has_name ? name : NULL);
+    char number[32];
+    snprintf(number, sizeof(number), "parameter %" PRId64, n);
+    code = list_side(l,
+                     NULL,
+                     has_name ? name : number,
+                     &row,
+                     rlo_program_shape_parameter(program, n));
+  }
+  rlo__report_close(&l->report);
+  return code == RLO__EXIT_OK ? list_side(l,
+                                          "result",
+                                          "result",
+                                          NULL,
+                                          rlo_program_shape_result(program))
+                              : code;
+}
+
+static void print_side(rlo__report *r,
+                       const char *label,
+                       const rlo__array_sizes *sizes) {
+  rlo__report_line(r,
+                   label,
+                   "%" PRId64 " array%s, %" PRId64 " bytes, %" PRId64
+                   " physical (%.1f %% padding)",
+                   sizes->arrays,
+                   sizes->arrays == 1 ? "" : "s",
+                   sizes->bytes,
+                   sizes->physical_bytes,
+                   100 * rlo__array_sizes_padding_share(sizes));
+}
+
+/* The sizes of all parameters. */
+static rlo_status measure_parameters(const rlo_program_shape *program,
+                                     rlo__array_sizes *out) {
+  rlo_status status = RLO_OK;
+  const int64_t count = rlo_program_shape_parameter_count(program);
+  for (int64_t n = 0; status == RLO_OK && n < count; ++n) {
+    status =
+        rlo__array_sizes_add_tree(out, rlo_program_shape_parameter(program, n));
+  }
+  return status;
+}
+
 int rlo__describe_program(const rlo_program_shape *program, bool is_json) {
-  int checked = check_tree(rlo_program_shape_result(program));
-  for (int64_t n = 0; checked == RLO__EXIT_OK &&
-                      n < rlo_program_shape_parameter_count(program);
-       ++n) {
-    checked = check_tree(rlo_program_shape_parameter(program, n));
+  listing l = {.is_measuring = false};
+  rlo__array_sizes parameters = {0};
+  rlo__array_sizes result = {0};
+  if (rlo__array_sizes_add_tree(&result, rlo_program_shape_result(program)) !=
+          RLO_OK ||
+      measure_parameters(program, &parameters) != RLO_OK) {
+    return rlo__fail_last();
   }
-  if (checked != RLO__EXIT_OK || !is_json) {
-    return checked != RLO__EXIT_OK ? checked : print_program(program);
+  size_t bytes = rlo_program_shape_format(program, NULL, 0) + 1;
+  char *text = malloc(bytes);
+  if (text == NULL) {
+    return rlo__fail("cannot get %zu bytes of memory for a shape", bytes);
   }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  int code = write_program(&json, program);
-  rlo__json_end_object(&json);
+  rlo_program_shape_format(program, text, bytes);
+  rlo__report_begin(&l.report, is_json, 15);
+  RLO__REPORT(&l.report, RLO__STRING("program", "program", text));
+  free(text);
+  print_side(&l.report, "parameters", &parameters);
+  print_side(&l.report, "result", &result);
+  int code = list_table(&l, list_sides, program);
+  rlo__report_end(&l.report);
   return code;
 }

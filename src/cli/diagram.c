@@ -15,7 +15,7 @@
 /* Names of the elements of a shape. */
 typedef struct label_set {
   const rlo_shape *shape;
-  /* Of the shape without its dimensions of stride 0. */
+  /* The map of the shape without its dimensions of stride 0. */
   rlo_address_map map;
   bool has_letters;
   /* Characters of the longest label. */

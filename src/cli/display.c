@@ -21,7 +21,8 @@ int rlo__shape_operand_parse(const char *text, rlo_shape *out_shape) {
              : rlo__fail_in_text(text);
 }
 
-/* Whether the text of a layout names an element size, be it the type's own. */
+/* Returns whether the text of a layout names an element size, be it the type's
+ * own. */
 static bool has_element_size(const char *text) {
   rlo_bare_layout bare;
   if (rlo_bare_layout_parse(text, strlen(text), &bare) != RLO_OK) {

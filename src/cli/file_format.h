@@ -10,9 +10,6 @@
 
 #include "files.h"
 
-/** Maximum size of a header that the command writes. */
-#define RLO__MAX_HEADER_BYTES 4096
-
 /** The order of the bytes of a number. */
 typedef enum rlo__byte_order {
   /** That of the file's header; this machine's where there is none. */
@@ -21,7 +18,7 @@ typedef enum rlo__byte_order {
   RLO__BYTE_ORDER_BIG = 2
 } rlo__byte_order;
 
-/** What the user says about a file. */
+/** The user's hints about a file. */
 typedef struct rlo__file_hints {
   /** The shape of --from: its slots are what the file must hold. NULL: the
    *  shape is that of the header. */

@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/threshold.h"
-
+#include "base/file.h"
 #include "message.h"
 
 /* Open files besides arrays: the standard streams, and those of a driver. */
@@ -48,30 +47,11 @@ int rlo__input_file_read(const rlo__input_file *file,
                          int64_t offset_bytes,
                          void *buffer,
                          size_t bytes) {
-  const size_t most = (size_t)rlo__thresholds.cli_read_bytes;
-  char *to = buffer;
-  size_t done = 0;
-  while (done < bytes) {
-    size_t wanted = bytes - done < most ? bytes - done : most;
-    ssize_t got = pread(
-        file->descriptor, to + done, wanted, (off_t)offset_bytes + (off_t)done);
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got < 0) {
-      return rlo__fail("cannot read %s: %s", file->path, strerror(errno));
-    }
-    if (got == 0) {
-      return rlo__fail(
-          "%s ends at byte %" PRId64
-          ", %zu bytes too early; the file may have changed while it was read",
-          file->path,
-          offset_bytes + (int64_t)done,
-          bytes - done);
-    }
-    done += (size_t)got;
-  }
-  return RLO__EXIT_OK;
+  return rlo__file_pread(
+             file->descriptor, file->path, buffer, bytes, offset_bytes) ==
+                 RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail_last();
 }
 
 int rlo__input_file_check_unchanged(const rlo__input_file *file) {
@@ -92,14 +72,18 @@ void rlo__input_file_close(const rlo__input_file *file) {
   close(file->descriptor);
 }
 
-void rlo__files_allow(int32_t count) {
+bool rlo__files_allow(int32_t count) {
   const rlim_t wanted = (rlim_t)count + OWN_FILES;
   struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return true;
+  }
+  if (limit.rlim_cur < wanted) {
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
     /* The open that fails otherwise names its file. */
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
+  return limit.rlim_cur >= wanted;
 }
 
 bool rlo__path_is_same_file(const char *a, const char *b) {
@@ -177,7 +161,7 @@ static int open_file(const char *path,
   return error == 0 ? RLO__EXIT_OK : fail_write(path, error);
 }
 
-static int put_in_place(rlo__output_file *output) {
+int rlo__output_file_commit(rlo__output_file *output) {
   rlo__file_replace *file = &output->file;
   bool is_listed = file->temp_path[0] != '\0';
   sigset_t before;
@@ -195,7 +179,7 @@ static int put_in_place(rlo__output_file *output) {
   return RLO__EXIT_OK;
 }
 
-/* What cannot be synced, such as a device, is not. */
+/* A file that cannot be synced, such as a device, is not. */
 static int sync_data(int descriptor) {
   int result;
   do {
@@ -224,28 +208,18 @@ static int begin_part(const char *path,
   return RLO__EXIT_OK;
 }
 
-/* Whether a part begins with the head of this output. */
+/* Fails unless a part begins with the head of this output. */
 static int check_head(const char *path,
                       const rlo__output_start *start,
                       const rlo__output_file *file) {
-  const char *wanted = start->head;
-  char bytes[4096];
-  for (size_t done = 0; done < start->head_bytes;) {
-    size_t left = start->head_bytes - done;
-    ssize_t count = pread(file->file.fd,
-                          bytes,
-                          left < sizeof(bytes) ? left : sizeof(bytes),
-                          (off_t)done);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count <= 0 || memcmp(bytes, wanted + done, (size_t)count) != 0) {
-      return rlo__fail(
-          "cannot go on with %s: its array has another shape or type; without "
-          "--resume the job begins anew",
-          path);
-    }
-    done += (size_t)count;
+  char bytes[RLO__MAX_HEADER_BYTES];
+  if (rlo__file_pread(file->file.fd, path, bytes, start->head_bytes, 0) !=
+          RLO_OK ||
+      memcmp(bytes, start->head, start->head_bytes) != 0) {
+    return rlo__fail(
+        "cannot go on with %s: its array has another shape or type; without "
+        "--resume the job begins anew",
+        path);
   }
   return RLO__EXIT_OK;
 }
@@ -296,17 +270,9 @@ int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {
   return result == 0 ? RLO__EXIT_OK : fail_write(file->file.path, errno);
 }
 
-int rlo__output_files_commit(rlo__output_file *files, int32_t count) {
-  int code = RLO__EXIT_OK;
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    /* Syncs while signals still end the command: it may take minutes. */
-    int error = rlo__file_replace_finish(&files[n].file);
-    code = error == 0 ? RLO__EXIT_OK : fail_write(files[n].file.path, error);
-  }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    code = put_in_place(&files[n]);
-  }
-  return code;
+int rlo__output_file_finish(rlo__output_file *file) {
+  int error = rlo__file_replace_finish(&file->file);
+  return error == 0 ? RLO__EXIT_OK : fail_write(file->file.path, error);
 }
 
 /* Writes a file beside its target. Leaves no file on failure. */
@@ -345,7 +311,7 @@ int rlo__outputs_write(const rlo__output *outputs, int32_t count) {
     num_made += code == RLO__EXIT_OK;
   }
   for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    code = put_in_place(&files[n]);
+    code = rlo__output_file_commit(&files[n]);
   }
   for (int32_t n = 0; n < num_made; ++n) {
     rlo__output_file_abandon(&files[n]);

@@ -42,8 +42,8 @@ int rlo__input_file_check_unchanged(const rlo__input_file *file);
 void rlo__input_file_close(const rlo__input_file *file);
 
 /** Allows the process `count` open files besides a few of its own, as far as
- * the system lets it. */
-void rlo__files_allow(int32_t count);
+ * the system lets it. Returns whether it does. */
+bool rlo__files_allow(int32_t count);
 
 /** Returns whether two paths name the same existing file. */
 bool rlo__path_is_same_file(const char *a, const char *b);
@@ -84,6 +84,9 @@ typedef struct rlo__output_file {
   rlo__interrupt_file unfinished;
 } rlo__output_file;
 
+/** The most that a head has. */
+#define RLO__MAX_HEADER_BYTES 4096
+
 /** How a file is begun. Everything is borrowed while it is open. */
 typedef struct rlo__output_start {
   const void *head;
@@ -93,7 +96,7 @@ typedef struct rlo__output_start {
   bool has_journal;
   /** Goes on with a part that has a journal, if there is one. */
   bool is_resumed;
-  /** As in rlo__interrupt_file. */
+  /** Both are those of rlo__interrupt_file. */
   void (*tell)(const void *payload, bool stays);
   const void *payload;
 } rlo__output_start;
@@ -111,9 +114,11 @@ int rlo__output_file_begin(const char *path,
 /** Gives the part a size: what is new is zero. */
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes);
 
-/** Syncs the files, all of them before the first gets its name, and syncs their
- *  folders. */
-int rlo__output_files_commit(rlo__output_file *files, int32_t count);
+/** Syncs the part while signals still end the command: it may take minutes. */
+int rlo__output_file_finish(rlo__output_file *file);
+
+/** Gives the part, which is finished, its name, and syncs its folder. */
+int rlo__output_file_commit(rlo__output_file *file);
 
 /** Removes the part and its journal, if it has not become the file. May be
  *  repeated. */

@@ -60,17 +60,17 @@ static rlo_status make_file_shape(const rlo_shape *shape,
   return rlo_shape_make(dtype, &extent.slots, 1, out_file_shape);
 }
 
-/* Whether an array of an .npy file has the slots of a shape. */
+/* How an array of an .npy file has the slots of a shape. */
 typedef enum holding {
   /* Other slots. */
   HOLDS_OTHERS,
-  /* As many of the same width, but of another type. */
+  /* The same number of the same width, but of another type. */
   HOLDS_BITS,
   HOLDS_ELEMENTS
 } holding;
 
-/* Whether elements of a type that NumPy lacks, or of a size of their own, may
- * be in a file as integers of that type. */
+/* Returns whether elements of a type that NumPy lacks, or of a size of their
+ * own, may be in a file as integers of that type. */
 static bool stands_for(rlo_dtype in_file,
                        rlo_dtype expected,
                        rlo_dtype wanted) {

@@ -42,7 +42,7 @@ typedef struct reader {
   int64_t open_line;
 } reader;
 
-/* What a line is in the middle of: brackets in strings and comments are none.
+/* The state within a line: brackets in strings and comments are none.
  */
 typedef struct nesting {
   enum { IN_TEXT, IN_STRING, IN_COMMENT } in;
@@ -168,13 +168,13 @@ static char *skip_blanks(char *at) {
   return at;
 }
 
-/* Of names of instructions and computations, and of opcodes. */
+/* Characters of names of instructions and computations, and of opcodes. */
 static bool is_in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
          (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c == '$';
 }
 
-/* Whether the text begins with a word, and none that goes on. */
+/* Returns whether the text begins with a word, and none that goes on. */
 static bool begins_with(const char *at, const char *word) {
   size_t length = strlen(word);
   return strncmp(at, word, length) == 0 && !is_in_name(at[length]);

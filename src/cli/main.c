@@ -9,7 +9,6 @@
 #include "relayout/version.h"
 
 static const rlo__command *const commands[] = {
-    &rlo__cmd_demo,
     &rlo__cmd_convert,
     &rlo__cmd_op,
     &rlo__cmd_describe,
@@ -18,17 +17,17 @@ static const rlo__command *const commands[] = {
     &rlo__cmd_shard,
     &rlo__cmd_explain,
     &rlo__cmd_devices,
-    &rlo__cmd_copy_limit,
     &rlo__cmd_cache,
     &rlo__cmd_tune,
-    &rlo__cmd_wisdom,
 };
 
 #define NUM_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 static const rlo__command *find_command(const char *name) {
   for (size_t i = 0; i < NUM_COMMANDS; ++i) {
-    if (strcmp(commands[i]->name, name) == 0) {
+    const char *old_name = commands[i]->old_name;
+    if (strcmp(commands[i]->name, name) == 0 ||
+        (old_name != NULL && strcmp(old_name, name) == 0)) {
       return commands[i];
     }
   }

@@ -7,14 +7,25 @@
 
 #include "array_file.h"
 #include "op_catalog.h"
-#include "op_combine.h"
 #include "op_profile.h"
 #include "options.h"
 #include "stream.h"
 
 /** An operation on arrays in files. */
 
-/** As on the command line. All borrowed. */
+/** The factors of an operation's results: out = alpha * result + beta *
+ *  out, by the rules of rlo_arithmetic. */
+typedef struct rlo__op_factors {
+  double alpha, beta;
+} rlo__op_factors;
+
+#define RLO__OP_FACTORS_INIT \
+  { 1.0, 0.0 }
+
+/** Returns whether the results are more than what the operation gives. */
+bool rlo__op_factors_matter(const rlo__op_factors *factors);
+
+/** The request of a command line. All borrowed. */
 typedef struct rlo__op_request {
   const char *name;
   /** "NAME=VALUE" */
@@ -63,6 +74,10 @@ typedef struct rlo__op {
   /** The results, each in its layout. */
   rlo_shape *output_shapes;
   rlo__stream_output *outputs;
+  /** Some array is moved in several pieces, mostly. */
+  bool is_in_pieces;
+  /** All files may be open at once, as jobs need them. */
+  bool has_files;
 } rlo__op;
 
 /** Finds the files of the inputs and results, and allocates the lists with a

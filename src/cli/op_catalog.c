@@ -9,8 +9,10 @@
 
 #include "relayout/gradient.h"
 
-#include "json.h"
+#include "display.h"
 #include "message.h"
+#include "options.h"
+#include "report.h"
 
 const char *rlo__attribute_type_name(uint32_t types) {
   static const struct {
@@ -124,18 +126,18 @@ void rlo__op_inputs_text(const rlo_kernel_config *kernel,
   }
 }
 
-static void print_inputs(const rlo_kernel_config *kernel) {
-  if (kernel->max_inputs < 0) {
-    printf("%d or more inputs", kernel->min_inputs);
-  } else if (kernel->min_inputs == kernel->max_inputs) {
-    printf(
-        "%d input%s", kernel->min_inputs, kernel->min_inputs == 1 ? "" : "s");
-  } else {
-    printf("%d to %d inputs", kernel->min_inputs, kernel->max_inputs);
-  }
-  char names[512];
-  rlo__op_inputs_text(kernel, names, sizeof(names));
-  printf(": %s", names);
+/* "2 inputs: x, value" */
+static void format_inputs(const rlo_kernel_config *kernel,
+                          char *text,
+                          size_t text_bytes) {
+  const int min = kernel->min_inputs;
+  const int max = kernel->max_inputs;
+  int at =
+      max < 0 ? snprintf(text, text_bytes, "%d or more inputs: ", min)
+      : min == max
+          ? snprintf(text, text_bytes, "%d input%s: ", min, min == 1 ? "" : "s")
+          : snprintf(text, text_bytes, "%d to %d inputs: ", min, max);
+  rlo__op_inputs_text(kernel, text + at, text_bytes - (size_t)at);
 }
 
 static bool has_gradient(rlo_engine *engine, const rlo_kernel_config *kernel) {
@@ -143,43 +145,47 @@ static bool has_gradient(rlo_engine *engine, const rlo_kernel_config *kernel) {
   return rlo_gradient_find(engine, kernel->kernel_name, &config) == RLO_OK;
 }
 
-static void print_kernel(rlo_engine *engine, const rlo_kernel_config *kernel) {
-  printf("%s: ", kernel->kernel_name);
-  print_inputs(kernel);
-  puts(has_gradient(engine, kernel) ? ", has a gradient" : "");
-  for (int32_t n = 0; n < kernel->num_attributes; ++n) {
-    const rlo_attribute_spec *spec = &kernel->attributes[n];
-    printf("  %s=%s%s\n",
-           spec->name,
-           rlo__attribute_type_name(spec->types),
-           spec->is_required ? "" : " (may be left out)");
-  }
-}
-
-static void print_kernel_json(rlo__json *json,
-                              rlo_engine *engine,
-                              const rlo_kernel_config *kernel) {
-  rlo__json_begin_object(json, NULL);
-  rlo__json_string(json, "name", kernel->kernel_name);
-  rlo__json_int(json, "min_inputs", kernel->min_inputs);
-  rlo__json_int(json, "max_inputs", kernel->max_inputs);
-  rlo__json_bool(json, "has_gradient", has_gradient(engine, kernel));
-  rlo__json_begin_array(json, "inputs");
+static void add_kernel(rlo__report *r,
+                       rlo_engine *engine,
+                       const rlo_kernel_config *kernel) {
+  const bool is_differentiable = has_gradient(engine, kernel);
+  char inputs[512];
+  format_inputs(kernel, inputs, sizeof(inputs));
+  rlo__report_line(r,
+                   "",
+                   "%s: %s%s",
+                   kernel->kernel_name,
+                   inputs,
+                   is_differentiable ? ", has a gradient" : "");
+  rlo__report_open(r, NULL, '{');
+  RLO__REPORT(r,
+              RLO__STRING("name", NULL, kernel->kernel_name),
+              RLO__INT("min_inputs", NULL, kernel->min_inputs),
+              RLO__INT("max_inputs", NULL, kernel->max_inputs),
+              RLO__BOOL("has_gradient", is_differentiable));
+  rlo__report_open(r, "inputs", '[');
   for (int32_t n = 0; n < kernel->num_input_names; ++n) {
-    rlo__json_string(json, NULL, kernel->input_names[n]);
+    RLO__REPORT(r, RLO__STRING(NULL, NULL, kernel->input_names[n]));
   }
-  rlo__json_end_array(json);
-  rlo__json_begin_array(json, "attributes");
+  rlo__report_close(r);
+  rlo__report_open(r, "attributes", '[');
   for (int32_t n = 0; n < kernel->num_attributes; ++n) {
     const rlo_attribute_spec *spec = &kernel->attributes[n];
-    rlo__json_begin_object(json, NULL);
-    rlo__json_string(json, "name", spec->name);
-    rlo__json_string(json, "type", rlo__attribute_type_name(spec->types));
-    rlo__json_bool(json, "is_required", spec->is_required);
-    rlo__json_end_object(json);
+    rlo__report_line(r,
+                     "",
+                     "  %s=%s%s",
+                     spec->name,
+                     rlo__attribute_type_name(spec->types),
+                     spec->is_required ? "" : " (may be left out)");
+    RLO__REPORT_OBJECT(
+        r,
+        NULL,
+        RLO__STRING("name", NULL, spec->name),
+        RLO__STRING("type", NULL, rlo__attribute_type_name(spec->types)),
+        RLO__BOOL("is_required", spec->is_required));
   }
-  rlo__json_end_array(json);
-  rlo__json_end_object(json);
+  rlo__report_close(r);
+  rlo__report_close(r);
 }
 
 int rlo__op_catalog_print(bool is_json) {
@@ -190,21 +196,14 @@ int rlo__op_catalog_print(bool is_json) {
   rlo_kernel_config *kernels = NULL;
   int32_t count = 0;
   int code = list_kernels(engine, &kernels, &count);
-  rlo__json json = {0};
-  if (code == RLO__EXIT_OK && is_json) {
-    rlo__json_begin_object(&json, NULL);
-    rlo__json_begin_array(&json, "operations");
-  }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    if (is_json) {
-      print_kernel_json(&json, engine, &kernels[n]);
-    } else {
-      print_kernel(engine, &kernels[n]);
+  if (code == RLO__EXIT_OK) {
+    rlo__report r;
+    rlo__report_begin(&r, is_json, 0);
+    rlo__report_open(&r, "operations", '[');
+    for (int32_t n = 0; n < count; ++n) {
+      add_kernel(&r, engine, &kernels[n]);
     }
-  }
-  if (code == RLO__EXIT_OK && is_json) {
-    rlo__json_end_array(&json);
-    rlo__json_end_object(&json);
+    rlo__report_end(&r);
   }
   free(kernels);
   rlo_engine_release(engine);

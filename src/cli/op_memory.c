@@ -17,6 +17,72 @@ typedef struct state {
   rlo__array *outputs;
 } state;
 
+/* ----------------------------------------------------------------- factors */
+
+/* By order, because compilers warn about == between floats. */
+static bool is_equal(double a, double b) {
+  return a <= b && a >= b;
+}
+
+bool rlo__op_factors_matter(const rlo__op_factors *factors) {
+  return !is_equal(factors->alpha, 1.0) || !is_equal(factors->beta, 0.0);
+}
+
+/* Reads what the file of a result holds into the result's memory, if it is to
+ * be added. */
+static int load_old(const rlo__op_factors *factors,
+                    const char *path,
+                    const rlo__array *output) {
+  if (is_equal(factors->beta, 0.0)) {
+    return RLO__EXIT_OK;
+  }
+  rlo__array old;
+  int code = rlo__array_load(path, &output->shape, &old);
+  if (code == RLO__EXIT_OK) {
+    memcpy(output->data, old.data, output->bytes);
+  }
+  rlo__array_deinit(&old);
+  return code;
+}
+
+static rlo_status combine(const rlo__op_factors *factors,
+                          rlo_tensor *result,
+                          const rlo__array *output,
+                          rlo_problem *problem,
+                          void *memory) {
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.alpha = factors->alpha;
+  options.beta = factors->beta;
+  rlo_status status = rlo_tensor_read(result, memory, rlo_tensor_bytes(result));
+  if (status == RLO_OK) {
+    status = rlo_relayout_combine(
+        rlo_tensor_shape(result), &output->shape, NULL, &options, problem);
+  }
+  return status == RLO_OK ? rlo_problem_run_host(problem, memory, output->data)
+                          : status;
+}
+
+/* Combines a result with the array in output->data, on the host, and writes it
+ * there in the output's layout. */
+static rlo_status combine_result(const rlo__op_factors *factors,
+                                 rlo_tensor *result,
+                                 const rlo__array *output) {
+  size_t bytes = (size_t)rlo_tensor_bytes(result);
+  rlo_problem *problem = calloc(1, sizeof(*problem));
+  void *memory = malloc(bytes + 1);
+  rlo_status status =
+      problem == NULL || memory == NULL
+          ? rlo_error_set(RLO_OUT_OF_MEMORY,
+                          "cannot get %zu bytes of memory for a result",
+                          bytes)
+          : combine(factors, result, output, problem, memory);
+  free(memory);
+  free(problem);
+  return status;
+}
+
+/* ----------------------------------------------------------------- running */
+
 /* Clears the slots of an array that hold no element and have no fill. A result
  * that shares the memory of an input has the bytes of the input's file there.
  */
@@ -53,8 +119,7 @@ static rlo_status read_output(const rlo__op *op,
                               rlo_tensor *const *inputs,
                               const rlo__array *output) {
   if (rlo__op_factors_matter(&op->request->factors)) {
-    rlo_status combined =
-        rlo__op_combine(&op->request->factors, result, output);
+    rlo_status combined = combine_result(&op->request->factors, result, output);
     return combined == RLO_OK ? clear_gaps(output) : combined;
   }
   rlo_tensor *placed = NULL;
@@ -185,8 +250,7 @@ static int allocate_outputs(state *s) {
     if (s->outputs[n].data == NULL) {
       return RLO__EXIT_FAILURE;
     }
-    code =
-        rlo__op_load_old(&op->request->factors, output->path, &s->outputs[n]);
+    code = load_old(&op->request->factors, output->path, &s->outputs[n]);
     if (code != RLO__EXIT_OK) {
       return code;
     }

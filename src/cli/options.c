@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <float.h>
@@ -84,39 +85,91 @@ void rlo__command_print_help(const rlo__command *command) {
   }
 }
 
+/* The value of a long option: its number in the verb's table and this. */
+#define FIRST_OPTION 256
+
+static int take(const rlo__command *command,
+                const rlo__option *option,
+                const char *verb,
+                void *request,
+                rlo__common_options *common) {
+  char what[64];
+  void *field = (char *)request + option->offset;
+  snprintf(what, sizeof(what), "--%s", option->name);
+  switch (option->kind) {
+    case RLO__OPTION_HELP:
+      rlo__command_print_help(command);
+      return RLO__EXIT_HELP;
+    case RLO__OPTION_JSON:
+      common->is_json = true;
+      break;
+    case RLO__OPTION_DEVICE:
+      common->is_device_given = true;
+      return parse_device(verb, optarg, &common->device);
+    case RLO__OPTION_NO_ISOLATE:
+      common->is_isolated = false;
+      break;
+    case RLO__OPTION_FLAG:
+      *(bool *)field = true;
+      break;
+    case RLO__OPTION_TEXT:
+      *(const char **)field = optarg;
+      break;
+    case RLO__OPTION_NUMBER:
+      return rlo__number_parse(
+          verb, what, optarg, option->min, option->max, field);
+    case RLO__OPTION_SIZE:
+      return rlo__size_parse(verb, what, optarg, option->min, field);
+    case RLO__OPTION_FACTOR:
+      return rlo__factor_parse(verb, what, optarg, field);
+    case RLO__OPTION_INTS:
+      return rlo__int_list_parse(verb, what, optarg, field);
+    case RLO__OPTION_CALL:
+    case RLO__OPTION_CALL_BARE:
+      return option->take(verb, optarg, field);
+  }
+  return RLO__EXIT_OK;
+}
+
+static bool has_value(rlo__option_kind kind) {
+  return kind >= RLO__OPTION_TEXT ? kind != RLO__OPTION_CALL_BARE
+                                  : kind == RLO__OPTION_DEVICE;
+}
+
 int rlo__options_take(const rlo__command *command,
                       int argc,
                       char **argv,
                       void *request,
                       rlo__common_options *out_common) {
+  static const rlo__option help = {.kind = RLO__OPTION_HELP, .name = "help"};
+  struct option table[RLO__MAX_OPTIONS + 1] = {{0}};
   *out_common = (rlo__common_options){.device = {.index = -1},
                                       .is_isolated = true,
                                       .arguments = argv,
                                       .num_arguments = argc};
+  for (int n = 0; command->options[n].name != NULL; ++n) {
+    const rlo__option *o = &command->options[n];
+    assert(n < RLO__MAX_OPTIONS);
+    table[n] =
+        (struct option){o->name,
+                        has_value(o->kind) ? required_argument : no_argument,
+                        NULL,
+                        FIRST_OPTION + n};
+  }
   int code = RLO__EXIT_OK;
   while (code == RLO__EXIT_OK) {
-    int option = next_option(argc, argv, command->options);
-    switch (option) {
-      case -1:
-        return RLO__EXIT_OK;
-      case '?':
-        return RLO__EXIT_USAGE;
-      case RLO__OPTION_HELP:
-        rlo__command_print_help(command);
-        return RLO__EXIT_HELP;
-      case RLO__OPTION_JSON:
-        out_common->is_json = true;
-        break;
-      case RLO__OPTION_DEVICE:
-        out_common->is_device_given = true;
-        code = parse_device(argv[0], optarg, &out_common->device);
-        break;
-      case RLO__OPTION_NO_ISOLATE:
-        out_common->is_isolated = false;
-        break;
-      default:
-        code = command->take_option(request, option, optarg);
+    const int found = next_option(argc, argv, table);
+    if (found == -1) {
+      return RLO__EXIT_OK;
     }
+    if (found == '?') {
+      return RLO__EXIT_USAGE;
+    }
+    code = take(command,
+                found == 'h' ? &help : &command->options[found - FIRST_OPTION],
+                argv[0],
+                request,
+                out_common);
   }
   return code;
 }
@@ -365,7 +418,7 @@ int rlo__int_list_parse(const char *verb,
                         const char *what,
                         const char *text,
                         rlo__int_list *out_list) {
-  *out_list = (rlo__int_list){0};
+  *out_list = (rlo__int_list){.is_given = true};
   if (strcmp(text, "-") == 0) {
     return RLO__EXIT_OK;
   }

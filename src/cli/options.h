@@ -13,65 +13,9 @@
  *  RLO__EXIT_OK, or print the error and return RLO__EXIT_USAGE, unless stated
  *  otherwise. `verb` is used in the message about help. */
 
-/** Values of long options. Only --help has a short form. */
-typedef enum rlo__option {
-  RLO__OPTION_HELP = 'h',
-  RLO__OPTION_JSON = 256,
-  RLO__OPTION_DEVICE,
-  RLO__OPTION_CLASS,
-  RLO__OPTION_FAMILY,
-  RLO__OPTION_PERM,
-  RLO__OPTION_FROM,
-  RLO__OPTION_TO,
-  RLO__OPTION_SOURCE,
-  RLO__OPTION_INVERSE,
-  RLO__OPTION_HOST,
-  RLO__OPTION_VERIFY,
-  RLO__OPTION_NO_ISOLATE,
-  RLO__OPTION_BYTES,
-  RLO__OPTION_ROUNDS,
-  RLO__OPTION_SMALL,
-  RLO__OPTION_NUMPY,
-  RLO__OPTION_DIMS,
-  RLO__OPTION_STRIDES,
-  RLO__OPTION_SVG,
-  RLO__OPTION_COLOR,
-  RLO__OPTION_WIDTH,
-  RLO__OPTION_HEIGHT,
-  RLO__OPTION_LETTERS,
-  RLO__OPTION_SCHEDULE,
-  RLO__OPTION_SECONDS,
-  RLO__OPTION_SUITE,
-  RLO__OPTION_AGAIN,
-  RLO__OPTION_ALPHA,
-  RLO__OPTION_BETA,
-  RLO__OPTION_ATTR,
-  RLO__OPTION_ATTRS,
-  RLO__OPTION_LIST,
-  RLO__OPTION_DEVICES,
-  RLO__OPTION_IO,
-  RLO__OPTION_MEMORY,
-  RLO__OPTION_PASSES,
-  RLO__OPTION_DRY_RUN,
-  RLO__OPTION_QUIET,
-  RLO__OPTION_PROGRESS,
-  RLO__OPTION_OFFSET,
-  RLO__OPTION_BYTE_ORDER,
-  RLO__OPTION_RESUME,
-  RLO__OPTION_INPUT,
-  RLO__OPTION_TRACE,
-  RLO__OPTION_BITCAST,
-  RLO__OPTION_ACCUMULATE,
-  RLO__OPTION_PROTO,
-  RLO__OPTION_SAVE_PROTO,
-  RLO__OPTION_HLO,
-  RLO__OPTION_TOP,
-  RLO__OPTION_EXPLAIN,
-  RLO__OPTION_RELABEL
-} rlo__option;
-
 /** A list of dimensions, strides or indices from the command line. */
 typedef struct rlo__int_list {
+  bool is_given;
   int32_t count;
   int64_t values[RLO_MAX_RANK];
 } rlo__int_list;
@@ -81,9 +25,9 @@ typedef struct rlo__int_list {
 
 /** A device of the command line. */
 typedef struct rlo__device_ref {
-  /** As rlo_device_find takes it; empty: by its index. */
+  /** A name for rlo_device_find; empty: by its index. */
   char name[64];
-  /** Of `relayout devices`; -1: the default device. */
+  /** The number in `relayout devices`; -1: the default device. */
   int32_t index;
 } rlo__device_ref;
 
@@ -106,7 +50,7 @@ typedef struct rlo__common_options {
   bool is_json;
   /** False with --no-isolate. True: OpenCL is used in a child process. */
   bool is_isolated;
-  /** Of the command line, from the verb on. Borrowed. */
+  /** The command line, from the verb on. Borrowed. */
   char **arguments;
   int num_arguments;
 } rlo__common_options;
@@ -116,10 +60,10 @@ void rlo__command_print_help(const rlo__command *command);
 
 /**
  * Parses a verb's options and sets optind to its first operand. Common options
- * go to *out_common; command->take_option stores each other one in `request`,
- * which may be NULL if there are none.
+ * go to *out_common, each other one to its field of `request`, which may be
+ * NULL if there are none.
  * @return RLO__EXIT_OK; RLO__EXIT_HELP after printing the help for --help; or
- *         the exit code of take_option.
+ *         RLO__EXIT_USAGE after an error.
  */
 int rlo__options_take(const rlo__command *command,
                       int argc,
@@ -165,8 +109,8 @@ int rlo__device_choice_parse(const char *verb,
 const rlo__device_ref *rlo__device_choice_first(
     const rlo__device_choice *choice);
 
-/** Whether a number is exactly the integer that a text of digits alone is; true
- *  for any other text. */
+/** Returns whether a number is exactly the integer that a text of digits alone
+ *  is; true for any other text. */
 bool rlo__number_is_exact(const char *text, double value);
 
 /** Parses a finite floating-point number; `what` names it in messages. Digits

@@ -23,7 +23,7 @@ typedef enum rlo__progress_kind {
 /** Used by one thread. */
 typedef struct rlo__progress {
   rlo__progress_kind kind;
-  /** What is being made. Borrowed. */
+  /** The output that is being made. Borrowed. */
   const char *name;
   /** When it is shown next, in seconds of the job. */
   double next_seconds;

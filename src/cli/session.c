@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "message.h"
 
@@ -155,55 +154,10 @@ int rlo__session_create_buffer(rlo__session *session,
   return RLO__EXIT_OK;
 }
 
-int rlo__session_clear(rlo__session *session, cl_mem buffer, size_t bytes) {
-  if (bytes == 0) {
-    return RLO__EXIT_OK;
-  }
-  const cl_uchar zero = 0;
-  cl_int error = clEnqueueFillBuffer(
-      session->queue, buffer, &zero, sizeof(zero), 0, bytes, 0, NULL, NULL);
-  return error == CL_SUCCESS ? RLO__EXIT_OK
-                             : fail_cl("clEnqueueFillBuffer", error);
-}
-
-int rlo__session_upload(rlo__session *session,
-                        cl_mem buffer,
-                        const void *data,
-                        size_t bytes) {
-  if (bytes == 0) {
-    return RLO__EXIT_OK;
-  }
-  cl_int error = clEnqueueWriteBuffer(
-      session->queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL);
-  return error == CL_SUCCESS ? RLO__EXIT_OK
-                             : fail_cl("clEnqueueWriteBuffer", error);
-}
-
-int rlo__session_download(rlo__session *session,
-                          cl_mem buffer,
-                          void *data,
-                          size_t bytes) {
-  if (bytes == 0) {
-    return RLO__EXIT_OK;
-  }
-  cl_int error = clEnqueueReadBuffer(
-      session->queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL);
-  return error == CL_SUCCESS ? RLO__EXIT_OK
-                             : fail_cl("clEnqueueReadBuffer", error);
-}
-
-static double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 int rlo__session_run(rlo__session *session,
                      rlo_plan *plan,
                      cl_mem src,
-                     cl_mem dst,
-                     double *out_seconds) {
-  double begin = now_seconds();
+                     cl_mem dst) {
   if (rlo_enqueue(plan, session->queue, src, 0, dst, 0, 0, NULL, NULL) !=
       RLO_OK) {
     return rlo__fail_last();
@@ -212,6 +166,5 @@ int rlo__session_run(rlo__session *session,
   if (error != CL_SUCCESS) {
     return fail_cl("clFinish", error);
   }
-  *out_seconds = now_seconds() - begin;
   return RLO__EXIT_OK;
 }

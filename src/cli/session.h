@@ -37,7 +37,7 @@ int rlo__wisdom_file_save(rlo_context *context, const rlo__wisdom_path *path);
 /** Records of a wisdom file. */
 typedef struct rlo__wisdom_known {
   int32_t num_taken;
-  /** Of another device, driver or table of kernels. */
+  /** Those of another device, driver or table of kernels. */
   int32_t num_ignored;
 } rlo__wisdom_known;
 
@@ -66,25 +66,11 @@ int rlo__session_create_buffer(rlo__session *session,
                                size_t bytes,
                                cl_mem *out_buffer);
 
-/** Writes zeros into the first `bytes` bytes of a buffer. */
-int rlo__session_clear(rlo__session *session, cl_mem buffer, size_t bytes);
-
-/** Copies to and from the beginning of a buffer. */
-int rlo__session_upload(rlo__session *session,
-                        cl_mem buffer,
-                        const void *data,
-                        size_t bytes);
-int rlo__session_download(rlo__session *session,
-                          cl_mem buffer,
-                          void *data,
-                          size_t bytes);
-
-/** Runs a plan from the beginning of one buffer to that of another.
- *  @param out_seconds  from enqueueing to completion, by the host's clock. */
+/** Runs a plan from the beginning of one buffer to that of another, and waits.
+ */
 int rlo__session_run(rlo__session *session,
                      rlo_plan *plan,
                      cl_mem src,
-                     cl_mem dst,
-                     double *out_seconds);
+                     cl_mem dst);
 
 #endif

@@ -6,16 +6,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/checked.h"
 #include "message.h"
 #include "progress.h"
 #include "session.h"
 #include "stream_plan.h"
 #include "stream_report.h"
 #include "stream_resume.h"
+#include "stream_verify.h"
 #include "subprocess.h"
 
 /* How long to wait between two looks at a job. */
 #define LOOK_MILLISECONDS 100
+
+/* Where an output is while it is made. */
+typedef struct place {
+  rlo__output_file part;
+  /* Where the array begins in the part. */
+  int64_t offset_bytes;
+  /* The bytes that a job of two passes uses behind the array. */
+  int64_t scratch_bytes;
+  /* Shared memory for the array, if the output is no regular file; else
+   * NULL. */
+  void *memory;
+} place;
 
 /*
  * Where the jobs run. With devices, in the child process that uses the driver:
@@ -29,16 +44,13 @@
  */
 typedef struct run {
   const rlo__stream *stream;
-  /* For each output its part, and where the array begins in it. */
-  rlo__output_file *parts;
-  int64_t *offsets;
-  /* Of each, what a job of two passes uses behind the array. */
-  int64_t *scratch;
+  /* One for each output. */
+  place *places;
   /* In shared memory. */
   rlo__stream_result *result;
   rlo__session *sessions;
   int32_t num_sessions;
-  /* Of the sources, then of the outputs. */
+  /* Those of the sources, then of the outputs. */
   rlo_storage **storages;
   rlo_service *service;
   rlo_job **jobs;
@@ -112,6 +124,46 @@ static int create_service(run *r) {
   return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
 }
 
+/* Plans a whole problem, for its family, or for the reason why there is none.
+ */
+static rlo_status prepare_job(run *r, const rlo_problem *problem) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  rlo_plan *plan = NULL;
+  options.family = r->stream->options->family;
+  options.schedule = r->stream->options->schedule;
+  options.is_aligned = true;
+  rlo_status status =
+      rlo_plan_create(r->sessions[0].context, problem, &options, &plan);
+  if (status == RLO_OK && r->stream->is_whole) {
+    /* Stores the program; the job's seconds are those of the move. */
+    status = rlo_plan_prepare(plan);
+  }
+  if (status == RLO_OK) {
+    status = rlo_plan_get_info(plan, &info);
+  }
+  snprintf(r->result->family, sizeof(r->result->family), "%s", info.family);
+  rlo_plan_release(plan);
+  return status;
+}
+
+/* Plans beforehand what is one kernel each. */
+static int prepare_whole(run *r) {
+  const rlo__stream *s = r->stream;
+  const bool is_named =
+      s->options->family != NULL || s->options->schedule != NULL;
+  if (r->num_sessions == 0 || !(s->is_whole || is_named)) {
+    return RLO__EXIT_OK;
+  }
+  rlo_status status = RLO_OK;
+  for (int32_t n = 0; status == RLO_OK && n < s->num_jobs; ++n) {
+    status = prepare_job(r, s->jobs[n].problem);
+  }
+  return status == RLO_OK ? RLO__EXIT_OK
+         : is_named       ? rlo__fail_last()
+                          : rlo__fail_on_device();
+}
+
 /* -------------------------------------------------------------------- jobs */
 
 static int create_storages(run *r) {
@@ -135,14 +187,22 @@ static int create_storages(run *r) {
     if (rlo__stream_estimate_job(s, n, &estimate) != RLO_OK) {
       return rlo__stream_fail_submit(s);
     }
-    r->scratch[s->jobs[n].output] = estimate.scratch_bytes;
+    const int32_t output = s->jobs[n].output;
+    r->places[output].scratch_bytes =
+        r->places[output].memory == NULL ? estimate.scratch_bytes : 0;
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    if (rlo_storage_from_fd(r->parts[n].file.fd,
-                            r->offsets[n],
-                            s->outputs[n].bytes + r->scratch[n],
-                            &hints,
-                            &r->storages[s->num_sources + n]) != RLO_OK) {
+    const int64_t bytes = s->outputs[n].bytes;
+    rlo_storage **storage = &r->storages[s->num_sources + n];
+    rlo_status status =
+        r->places[n].memory != NULL
+            ? rlo_storage_from_memory(r->places[n].memory, bytes, storage)
+            : rlo_storage_from_fd(r->places[n].part.file.fd,
+                                  r->places[n].offset_bytes,
+                                  bytes + r->places[n].scratch_bytes,
+                                  &hints,
+                                  storage);
+    if (status != RLO_OK) {
       return rlo__fail_last();
     }
   }
@@ -162,9 +222,9 @@ static int submit(run *r) {
     const rlo__stream_job *job = &s->jobs[n];
     rlo__journal_path journal;
     rlo__stream_name_journal(
-        s, n, r->parts[job->output].unfinished.journal_path, &journal);
+        s, n, r->places[job->output].part.unfinished.journal_path, &journal);
     rlo_job_options options = rlo__stream_job_options(s, n, &journal);
-    options.scratch_bytes = r->scratch[job->output];
+    options.scratch_bytes = r->places[job->output].scratch_bytes;
     rlo_status status =
         rlo_service_submit(r->service,
                            job->problem,
@@ -181,17 +241,13 @@ static int submit(run *r) {
   return RLO__EXIT_OK;
 }
 
-static int64_t max(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* The smaller one, of those that are not 0. */
 static int64_t smaller(int64_t a, int64_t b) {
   return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
 static void add_info(const rlo_job_info *one, rlo_job_info *all) {
-  all->num_passes = (int32_t)max(all->num_passes, one->num_passes);
+  all->num_passes = (int32_t)rlo__max(all->num_passes, one->num_passes);
   all->pieces_done += one->pieces_done;
   all->num_pieces += one->num_pieces;
   all->bytes_done += one->bytes_done;
@@ -199,8 +255,9 @@ static void add_info(const rlo_job_info *one, rlo_job_info *all) {
   all->bytes_read += one->bytes_read;
   all->bytes_written += one->bytes_written;
   all->bytes_resumed += one->bytes_resumed;
-  all->host_bytes_peak = max(all->host_bytes_peak, one->host_bytes_peak);
-  all->device_bytes_peak = max(all->device_bytes_peak, one->device_bytes_peak);
+  all->host_bytes_peak = rlo__max(all->host_bytes_peak, one->host_bytes_peak);
+  all->device_bytes_peak =
+      rlo__max(all->device_bytes_peak, one->device_bytes_peak);
   all->smallest_read = smaller(all->smallest_read, one->smallest_read);
   all->smallest_write = smaller(all->smallest_write, one->smallest_write);
   all->seconds += one->seconds;
@@ -240,7 +297,8 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
 
 static void show(run *r, const rlo_job_info *info) {
   rlo__progress_show(&r->progress, info);
-  if (r->stream->common->is_json && info->seconds >= r->next_event_seconds) {
+  if (r->stream->has_events && r->stream->common->is_json &&
+      info->seconds >= r->next_event_seconds) {
     rlo__stream_progress_print(info);
     r->next_event_seconds += 1.0;
   }
@@ -286,9 +344,9 @@ static int cut_off_scratch(run *r) {
   const rlo__stream *s = r->stream;
   int code = RLO__EXIT_OK;
   for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
-    if (r->scratch[n] > 0) {
-      code = rlo__output_file_resize(&r->parts[n],
-                                     r->offsets[n] + s->outputs[n].bytes);
+    if (r->places[n].scratch_bytes > 0) {
+      code = rlo__output_file_resize(
+          &r->places[n].part, r->places[n].offset_bytes + s->outputs[n].bytes);
     }
   }
   return code;
@@ -316,6 +374,7 @@ static void release(run *r) {
 static int run_jobs(void *payload) {
   run *r = payload;
   int (*const steps[])(run *) = {open_devices,
+                                 prepare_whole,
                                  create_service,
                                  create_storages,
                                  submit,
@@ -333,10 +392,27 @@ static int run_jobs(void *payload) {
 
 /* ----------------------------------------------------------------- outputs */
 
+/* Memory for what is no regular file. */
+static int begin_memory(run *r, int32_t n) {
+  const int64_t bytes = r->stream->outputs[n].bytes;
+  int64_t held_bytes = 0;
+  for (int32_t k = 0; k < n; ++k) {
+    held_bytes += r->places[k].memory != NULL ? r->stream->outputs[k].bytes : 0;
+  }
+  int code = rlo__memory_check(held_bytes, bytes);
+  if (code == RLO__EXIT_OK) {
+    r->places[n].memory = rlo__shared_create((size_t)bytes);
+  }
+  return r->places[n].memory == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
+}
+
 /* Opens the part of an output and writes the header. */
 static int begin_output(run *r, int32_t n) {
   const rlo__stream_output *output = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
+  if (rlo__path_is_special(output->path)) {
+    return begin_memory(r, n);
+  }
   rlo__output_start start = {
       .head = head,
       .has_journal = rlo__stream_has_journal(r->stream, n),
@@ -347,18 +423,37 @@ static int begin_output(run *r, int32_t n) {
   int code = rlo__array_make_header(
       output->path, output->shape, head, &start.head_bytes);
   if (code == RLO__EXIT_OK) {
-    code = rlo__output_file_begin(output->path, &start, &r->parts[n]);
+    code = rlo__output_file_begin(output->path, &start, &r->places[n].part);
   }
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  r->offsets[n] = (int64_t)start.head_bytes;
+  r->places[n].offset_bytes = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
   if (rlo__stream_count_jobs(r->stream, n) == 0) {
-    code = rlo__output_file_resize(&r->parts[n], r->offsets[n] + output->bytes);
+    code = rlo__output_file_resize(&r->places[n].part,
+                                   r->places[n].offset_bytes + output->bytes);
   }
   if (code != RLO__EXIT_OK) {
-    rlo__output_file_abandon(&r->parts[n]);
+    rlo__output_file_abandon(&r->places[n].part);
+  }
+  return code;
+}
+
+/* Writes what is no regular file, and gives the parts their names. */
+static int commit_outputs(run *r) {
+  const rlo__stream *s = r->stream;
+  int code = RLO__EXIT_OK;
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
+    const rlo__array_target target = {
+        s->outputs[n].path, s->outputs[n].shape, r->places[n].memory};
+    code = target.data != NULL ? rlo__arrays_save(&target, 1)
+                               : rlo__output_file_finish(&r->places[n].part);
+  }
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
+    if (r->places[n].memory == NULL) {
+      code = rlo__output_file_commit(&r->places[n].part);
+    }
   }
   return code;
 }
@@ -370,13 +465,16 @@ static int finish_outputs(run *r) {
     code = rlo__input_file_check_unchanged(&s->sources[n].file);
   }
   for (int32_t n = 0;
-       code == RLO__EXIT_OK && s->verify != NULL && n < s->num_outputs;
+       code == RLO__EXIT_OK && s->is_verified && n < s->num_outputs;
        ++n) {
-    code = s->verify(s->payload, n, r->parts[n].file.fd, r->offsets[n]);
+    code = rlo__stream_verify(s,
+                              n,
+                              r->places[n].part.file.fd,
+                              r->places[n].offset_bytes,
+                              r->places[n].memory);
   }
   r->is_spoilt = code != RLO__EXIT_OK;
-  return r->is_spoilt ? code
-                      : rlo__output_files_commit(r->parts, s->num_outputs);
+  return r->is_spoilt ? code : commit_outputs(r);
 }
 
 /* Removes the parts that are no outputs, unless they can be resumed. */
@@ -385,10 +483,13 @@ static void end_outputs(run *r, int32_t num_begun) {
   r->is_spoilt |= r->result->has_begun && r->result->status == RLO_DATA_LOSS;
   bool stays = false;
   for (int32_t n = 0; n < num_begun; ++n) {
-    if (!r->is_spoilt && rlo__output_file_leave(&r->parts[n])) {
+    if (r->places[n].memory != NULL) {
+      rlo__shared_release(r->places[n].memory,
+                          (size_t)r->stream->outputs[n].bytes);
+    } else if (!r->is_spoilt && rlo__output_file_leave(&r->places[n].part)) {
       stays = true;
     } else {
-      rlo__output_file_abandon(&r->parts[n]);
+      rlo__output_file_abandon(&r->places[n].part);
     }
   }
   if (stays && r->result->has_begun) {
@@ -417,7 +518,19 @@ static int run_into_parts(run *r) {
   return code;
 }
 
-int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
+int rlo__stream_run_share(const rlo__stream *stream,
+                          int fd,
+                          int64_t offset_bytes,
+                          rlo__stream_result *out_result) {
+  place share = {.part.file.fd = fd, .offset_bytes = offset_bytes};
+  *out_result =
+      (rlo__stream_result){.info = RLO_JOB_INFO_INIT, .status = RLO_OK};
+  run r = {.stream = stream, .places = &share, .result = out_result};
+  return run_jobs(&r);
+}
+
+static int run_stream(const rlo__stream *stream,
+                      rlo__stream_result *out_result) {
   *out_result =
       (rlo__stream_result){.info = RLO_JOB_INFO_INIT, .status = RLO_OK};
   run r = {.stream = stream};
@@ -427,17 +540,26 @@ int rlo__stream_run(const rlo__stream *stream, rlo__stream_result *out_result) {
   }
   *r.result = *out_result;
   rlo__stream_words_make(stream, &r.result->info, &r.words);
-  r.parts = calloc((size_t)stream->num_outputs, sizeof(*r.parts));
-  r.offsets = calloc((size_t)stream->num_outputs, sizeof(*r.offsets));
-  r.scratch = calloc((size_t)stream->num_outputs, sizeof(*r.scratch));
-  int code =
-      r.parts == NULL || r.offsets == NULL || r.scratch == NULL
-          ? rlo__fail("cannot get memory for %d files", stream->num_outputs)
-          : run_into_parts(&r);
-  free(r.scratch);
-  free(r.offsets);
-  free(r.parts);
+  r.places = rlo__alloc_array((size_t)stream->num_outputs, sizeof(*r.places));
+  int code = r.places == NULL ? rlo__fail_last() : run_into_parts(&r);
+  rlo__free(r.places);
   *out_result = *r.result;
   rlo__shared_release(r.result, sizeof(*r.result));
+  return code;
+}
+
+int rlo__stream_do(const rlo__stream *stream, bool *out_is_done) {
+  rlo_job_estimate estimate;
+  rlo__stream_result result;
+  int code = rlo__stream_plan(stream, &estimate, out_is_done);
+  if (code != RLO__EXIT_OK || (out_is_done != NULL && !*out_is_done)) {
+    return code;
+  }
+  rlo__stream_print_plan(stream, &estimate);
+  if (stream->options->is_dry_run) {
+    return RLO__EXIT_OK;
+  }
+  code = run_stream(stream, &result);
+  rlo__stream_print_end(stream, &result, code == RLO__EXIT_OK);
   return code;
 }

@@ -9,9 +9,10 @@
 
 #include "array_file.h"
 #include "options.h"
+#include "report.h"
 #include "stream_options.h"
 
-/** What a stream is: jobs from files to files. */
+/** A stream: jobs from files to files. */
 
 /** A file that is written: by one job, or by several, each its own bytes. */
 typedef struct rlo__stream_output {
@@ -28,7 +29,21 @@ typedef struct rlo__stream_job {
   int32_t output;
 } rlo__stream_job;
 
-/** What to do. All borrowed. */
+/** The result of a stream. Plain, without pointers: processes share it. */
+typedef struct rlo__stream_result {
+  /** Between commas; "" on the host. */
+  char device_names[256];
+  /** The family of the kernel, where one kernel runs the whole of it. */
+  char family[32];
+  /** The state of all jobs together. */
+  rlo_job_info info;
+  /** Why a job failed; RLO_OK also if it was none that did. */
+  rlo_status status;
+  /** All jobs were accepted. */
+  bool has_begun;
+} rlo__stream_result;
+
+/** The work of a stream. All borrowed. */
 typedef struct rlo__stream {
   const rlo__stream_options *options;
   const rlo__common_options *common;
@@ -41,12 +56,18 @@ typedef struct rlo__stream {
   /** They run one after the other, in this order. */
   const rlo__stream_job *jobs;
   int32_t num_jobs;
-  /** Looks at an output before it gets its name: the open part, and where in it
-   *  the array begins. NULL: nobody does. */
-  int (*verify)(const void *payload,
-                int32_t output,
-                int fd,
-                int64_t offset_bytes);
+  /** The outputs are compared with what the host makes of the sources, before
+   *  they get their names. */
+  bool is_verified;
+  /** --json has an event for the plan, for each second and for the end. */
+  bool has_events;
+  /** Each job is one piece, mostly: one kernel on a device. */
+  bool is_whole;
+  /** Adds what a verb says of its outputs, and, if there is a result, of where
+   *  they were made. NULL: nothing is printed. */
+  void (*report)(const void *payload,
+                 rlo__report *report,
+                 const rlo__stream_result *result);
   const void *payload;
 } rlo__stream;
 

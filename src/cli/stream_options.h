@@ -2,6 +2,8 @@
 #ifndef RLO_CLI_STREAM_OPTIONS_H
 #define RLO_CLI_STREAM_OPTIONS_H
 
+#include "relayout/service.h"
+
 #include "options.h"
 
 /** The options of verbs that move large arrays in pieces. Functions return an
@@ -20,25 +22,34 @@ typedef struct rlo__stream_options {
   bool is_resumed;
   bool is_quiet;
   bool is_progress_wanted;
+  /** --family and --schedule of the kernels; NULL: not given. */
+  const char *family;
+  const char *schedule;
   /** Given; they only exclude others. */
   bool is_host;
   bool is_device;
 } rlo__stream_options;
 
-/** Entries of a verb's table. */
-#define RLO__STREAM_OPTIONS                                    \
-  {"device", required_argument, NULL, RLO__OPTION_DEVICES},    \
-      {"host", no_argument, NULL, RLO__OPTION_HOST},           \
-      {"io", required_argument, NULL, RLO__OPTION_IO},         \
-      {"memory", required_argument, NULL, RLO__OPTION_MEMORY}, \
-      {"passes", required_argument, NULL, RLO__OPTION_PASSES}, \
-      {"dry-run", no_argument, NULL, RLO__OPTION_DRY_RUN},     \
-      {"resume", no_argument, NULL, RLO__OPTION_RESUME},       \
-      {"progress", no_argument, NULL, RLO__OPTION_PROGRESS}, { \
-    "quiet", no_argument, NULL, RLO__OPTION_QUIET              \
-  }
+/** Rows of a verb's table, whose request has them in a field. */
+#define RLO__STREAM_OPTIONS(request, field)                                   \
+  RLO__OPTION_BY(                                                             \
+      "device", CALL, request, field, rlo__stream_option_take_device),        \
+      RLO__OPTION("host", FLAG, request, field.is_host),                      \
+      RLO__OPTION_BY(                                                         \
+          "io", CALL, request, field.is_direct, rlo__stream_option_take_io),  \
+      RLO__OPTION_BYTES(                                                      \
+          "memory", request, field.memory_bytes, RLO_SERVICE_MIN_HOST_BYTES), \
+      RLO__OPTION_BY("passes",                                                \
+                     CALL,                                                    \
+                     request,                                                 \
+                     field.passes,                                            \
+                     rlo__stream_option_take_passes),                         \
+      RLO__OPTION("dry-run", FLAG, request, field.is_dry_run),                \
+      RLO__OPTION("resume", FLAG, request, field.is_resumed),                 \
+      RLO__OPTION("progress", FLAG, request, field.is_progress_wanted),       \
+      RLO__OPTION("quiet", FLAG, request, field.is_quiet)
 
-/** What the help says of those that are for large arrays only. */
+/** The help of those that are for large arrays only. */
 #define RLO__STREAM_HELP                                                       \
   "  --memory SIZE use so much of it (512MiB, 4GiB): in pieces even if the\n"  \
   "                array is small. A quarter of what is free without it\n"     \
@@ -61,11 +72,16 @@ typedef struct rlo__stream_options {
   "event: plan, progress each second, and end, which has status and the\n"     \
   "keys above.\n"
 
-/** Stores one of these options; every other one is ignored. */
-int rlo__stream_option_take(const char *verb,
-                            int option,
-                            const char *value,
-                            rlo__stream_options *options);
+/** For rlo__option.take: of the options, or of their fields. */
+int rlo__stream_option_take_device(const char *verb,
+                                   const char *value,
+                                   void *options);
+int rlo__stream_option_take_io(const char *verb,
+                               const char *value,
+                               void *is_direct);
+int rlo__stream_option_take_passes(const char *verb,
+                                   const char *value,
+                                   void *passes);
 
 /** Checks them together, and makes --host a choice of no device. */
 int rlo__stream_options_check(const char *verb, rlo__stream_options *options);

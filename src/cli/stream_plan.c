@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream_plan.h"
 
+#include "base/checked.h"
 #include "message.h"
 #include "stream_resume.h"
 #include "subprocess.h"
@@ -19,6 +20,8 @@ rlo_service_options rlo__stream_service_options(const rlo__stream *s) {
   /* So that each job gets all of the memory, and that they do not overtake each
    * other: a later one may write over what an earlier one has filled. */
   options.max_running_jobs = 1;
+  options.family = s->options->family;
+  options.schedule = s->options->schedule;
   return options;
 }
 
@@ -66,14 +69,6 @@ rlo_status rlo__stream_estimate_job(const rlo__stream *s,
       s->jobs[job].problem, &src, &dst, &of_service, &of_job, out_estimate);
 }
 
-static int64_t min(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t max(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* An estimate of jobs together. */
 typedef struct sum {
   rlo_job_estimate all;
@@ -87,23 +82,23 @@ typedef struct sum {
 static void add_estimate(const rlo_job_estimate *one, sum *s) {
   rlo_job_estimate *all = &s->all;
   bool is_first = all->num_pieces == 0;
-  all->num_passes = (int32_t)max(all->num_passes, one->num_passes);
-  all->host_bytes = max(all->host_bytes, one->host_bytes);
-  all->device_bytes = max(all->device_bytes, one->device_bytes);
+  all->num_passes = (int32_t)rlo__max(all->num_passes, one->num_passes);
+  all->host_bytes = rlo__max(all->host_bytes, one->host_bytes);
+  all->device_bytes = rlo__max(all->device_bytes, one->device_bytes);
   if (one->num_pieces == 0) {
     return;
   }
   all->num_pieces += one->num_pieces;
   all->bytes_read += one->bytes_read;
   all->bytes_written += one->bytes_written;
-  all->read_run_bytes = is_first
-                            ? one->read_run_bytes
-                            : min(all->read_run_bytes, one->read_run_bytes);
-  all->write_run_bytes = is_first
-                             ? one->write_run_bytes
-                             : min(all->write_run_bytes, one->write_run_bytes);
+  all->read_run_bytes =
+      is_first ? one->read_run_bytes
+               : rlo__min(all->read_run_bytes, one->read_run_bytes);
+  all->write_run_bytes =
+      is_first ? one->write_run_bytes
+               : rlo__min(all->write_run_bytes, one->write_run_bytes);
   s->num_writes +=
-      (double)one->bytes_written / (double)max(1, one->write_run_bytes);
+      (double)one->bytes_written / (double)rlo__max(1, one->write_run_bytes);
   double bytes = (double)(one->bytes_read + one->bytes_written);
   s->copy_bytes += bytes;
   s->time += bytes / one->expected_fraction;
@@ -124,8 +119,8 @@ static rlo_status estimate(const rlo__stream *stream, sum *out) {
   return RLO_OK;
 }
 
-/* Whether the jobs write so short runs between those of each other that the
- * arrays are better loaded, for which there is memory. */
+/* Returns whether the jobs write so short runs between those of each other that
+ * the arrays are better loaded, for which there is memory. */
 static bool is_better_loaded(const rlo__stream *stream, const sum *s) {
   double bytes = 0;
   for (int32_t n = 0; n < stream->num_sources; ++n) {
@@ -144,28 +139,27 @@ int rlo__stream_plan(const rlo__stream *stream,
                      bool *out_is_worth) {
   bool is_asked_for =
       rlo__stream_is_asked_for(stream->options) || rlo__stream_is_begun(stream);
-  *out_is_worth = false;
-  for (int32_t n = 0; n < stream->num_outputs; ++n) {
+  for (int32_t n = 0; is_asked_for && n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
     if (rlo__path_is_special(path)) {
-      return is_asked_for ? rlo__fail(
-                                "%s is not a regular file: it cannot be "
-                                "written in pieces",
-                                path)
-                          : RLO__EXIT_OK;
+      return rlo__fail(
+          "%s is not a regular file: it cannot be written in pieces", path);
     }
   }
   sum s;
   rlo_status status = estimate(stream, &s);
   /* The second: its parts are too large for what it may have in pieces. */
   if ((status == RLO_UNSUPPORTED || status == RLO_OUT_OF_RANGE) &&
-      !is_asked_for) {
+      !is_asked_for && out_is_worth != NULL) {
+    *out_is_worth = false;
     return RLO__EXIT_OK;
   }
   if (status != RLO_OK) {
     return rlo__stream_fail_submit(stream);
   }
   *out_estimate = s.all;
-  *out_is_worth = is_asked_for || !is_better_loaded(stream, &s);
+  if (out_is_worth != NULL) {
+    *out_is_worth = is_asked_for || !is_better_loaded(stream, &s);
+  }
   return RLO__EXIT_OK;
 }

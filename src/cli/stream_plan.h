@@ -5,13 +5,13 @@
 #include "stream_jobs.h"
 #include "stream_resume.h"
 
-/** What the jobs of a stream are asked to do, and what they will need. */
+/** The options of a stream's jobs, and the memory and time that they need. */
 
-/** Of the service that runs them, one after the other. */
+/** The options of the service that runs them, one after the other. */
 rlo_service_options rlo__stream_service_options(const rlo__stream *stream);
 
-/** Of one of them. The first job of an output finds nothing in it; the others
- *  keep what it has written between their own bytes.
+/** The options of one of them. The first job of an output finds nothing in it;
+ * the others keep what it has written between their own bytes.
  *  @param journal  borrowed by the result. */
 rlo_job_options rlo__stream_job_options(const rlo__stream *stream,
                                         int32_t job,
@@ -20,20 +20,19 @@ rlo_job_options rlo__stream_job_options(const rlo__stream *stream,
 /** How many jobs write to an output. */
 int32_t rlo__stream_count_jobs(const rlo__stream *stream, int32_t output);
 
-/** What one of them will need, alone. As rlo_job_estimate_make. */
+/** Estimates one of them, alone, as rlo_job_estimate_make does. */
 rlo_status rlo__stream_estimate_job(const rlo__stream *stream,
                                     int32_t job,
                                     rlo_job_estimate *out_estimate);
 
 /**
- * Computes what the jobs would do together, for arrays of which some are large
- * or for whom pieces are asked for (rlo__stream_is_asked_for).
+ * Computes what the jobs would do together.
  *
- * @param out_is_worth  false: the arrays are to be loaded. Some problem cannot
- *                 be cut, or some output is no regular file, either of which is
- *                 an error if pieces are asked for; or the jobs would write
- *                 bytes here and there between those of each other, which is
- *                 slow, and the machine has memory for all of them.
+ * @param out_is_worth  NULL: jobs are the only way. False: the arrays are to be
+ *                 loaded. Some problem cannot
+ *                 be cut, which is an error if pieces are asked for; or the
+ * jobs would write bytes here and there between those of each other, which is
+ * slow, and the machine has memory for all of them.
  */
 int rlo__stream_plan(const rlo__stream *stream,
                      rlo_job_estimate *out_estimate,

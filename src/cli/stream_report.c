@@ -2,71 +2,128 @@
 #include "stream_report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "display.h"
 #include "progress.h"
+#include "report.h"
 
-void rlo__stream_estimate_keys(rlo__json *json,
-                               const rlo_job_estimate *estimate) {
-  rlo__json_int(json, "num_passes", estimate->num_passes);
-  rlo__json_int(json, "num_pieces", estimate->num_pieces);
-  rlo__json_int(json, "bytes_read", estimate->bytes_read);
-  rlo__json_int(json, "bytes_written", estimate->bytes_written);
-  rlo__json_int(json, "read_run_bytes", estimate->read_run_bytes);
-  rlo__json_int(json, "write_run_bytes", estimate->write_run_bytes);
-  rlo__json_int(json, "host_bytes", estimate->host_bytes);
-  rlo__json_int(json, "device_bytes", estimate->device_bytes);
-  rlo__json_double(json, "expected_fraction", estimate->expected_fraction);
-}
-
-void rlo__stream_estimate_print(const rlo_job_estimate *estimate) {
+static void add_estimate(rlo__report *r, const rlo_job_estimate *estimate) {
   rlo__bytes_text bytes;
   rlo__bytes_text run;
-  printf("passes  %d, of %" PRId64 " pieces together\n",
-         estimate->num_passes,
-         estimate->num_pieces);
-  printf("reads   %s, in runs of %s\n",
-         rlo__bytes_text_make(estimate->bytes_read, &bytes),
-         rlo__bytes_text_make(estimate->read_run_bytes, &run));
-  printf("writes  %s, in runs of %s\n",
-         rlo__bytes_text_make(estimate->bytes_written, &bytes),
-         rlo__bytes_text_make(estimate->write_run_bytes, &run));
-  printf("memory  %s", rlo__bytes_text_make(estimate->host_bytes, &bytes));
-  if (estimate->device_bytes > 0) {
-    printf(", and %s on each device",
-           rlo__bytes_text_make(estimate->device_bytes, &bytes));
-  }
-  printf("\nspeed   %.2f of a copy's expected\n", estimate->expected_fraction);
+  rlo__report_line(r,
+                   "passes",
+                   "%d, of %" PRId64 " pieces together",
+                   estimate->num_passes,
+                   estimate->num_pieces);
+  rlo__report_line(r,
+                   "reads",
+                   "%s, in runs of %s",
+                   rlo__bytes_text_make(estimate->bytes_read, &bytes),
+                   rlo__bytes_text_make(estimate->read_run_bytes, &run));
+  rlo__report_line(r,
+                   "writes",
+                   "%s, in runs of %s",
+                   rlo__bytes_text_make(estimate->bytes_written, &bytes),
+                   rlo__bytes_text_make(estimate->write_run_bytes, &run));
+  const bool is_on_device = estimate->device_bytes > 0;
+  rlo__report_line(
+      r,
+      "memory",
+      "%s%s%s%s",
+      rlo__bytes_text_make(estimate->host_bytes, &bytes),
+      is_on_device ? ", and " : "",
+      is_on_device ? rlo__bytes_text_make(estimate->device_bytes, &run) : "",
+      is_on_device ? " on each device" : "");
+  rlo__report_line(
+      r, "speed", "%.2f of a copy's expected", estimate->expected_fraction);
+  RLO__REPORT(r,
+              RLO__INT("num_passes", NULL, estimate->num_passes),
+              RLO__INT("num_pieces", NULL, estimate->num_pieces),
+              RLO__INT("bytes_read", NULL, estimate->bytes_read),
+              RLO__INT("bytes_written", NULL, estimate->bytes_written),
+              RLO__INT("read_run_bytes", NULL, estimate->read_run_bytes),
+              RLO__INT("write_run_bytes", NULL, estimate->write_run_bytes),
+              RLO__INT("host_bytes", NULL, estimate->host_bytes),
+              RLO__INT("device_bytes", NULL, estimate->device_bytes),
+              RLO__REAL("expected_fraction", estimate->expected_fraction));
 }
 
-void rlo__stream_info_keys(rlo__json *json, const rlo_job_info *info) {
-  rlo__json_int(json, "num_passes", info->num_passes);
-  rlo__json_int(json, "num_pieces", info->num_pieces);
-  rlo__json_int(json, "bytes_read", info->bytes_read);
-  rlo__json_int(json, "bytes_written", info->bytes_written);
-  rlo__json_int(json, "bytes_resumed", info->bytes_resumed);
-  rlo__json_int(json, "host_bytes_peak", info->host_bytes_peak);
-  rlo__json_int(json, "device_bytes_peak", info->device_bytes_peak);
-  rlo__json_int(json, "smallest_read", info->smallest_read);
-  rlo__json_int(json, "smallest_write", info->smallest_write);
+static void add_info(rlo__report *r, const rlo_job_info *info) {
+  RLO__REPORT(r,
+              RLO__INT("num_passes", NULL, info->num_passes),
+              RLO__INT("num_pieces", NULL, info->num_pieces),
+              RLO__INT("bytes_read", NULL, info->bytes_read),
+              RLO__INT("bytes_written", NULL, info->bytes_written),
+              RLO__INT("bytes_resumed", NULL, info->bytes_resumed),
+              RLO__INT("host_bytes_peak", NULL, info->host_bytes_peak),
+              RLO__INT("device_bytes_peak", NULL, info->device_bytes_peak),
+              RLO__INT("smallest_read", NULL, info->smallest_read),
+              RLO__INT("smallest_write", NULL, info->smallest_write));
+}
+
+/* Begins an event, or without one the only report; "null" is a status that
+ * there is none. */
+static void begin(const rlo__stream *stream,
+                  const char *event,
+                  const char *status,
+                  const rlo__stream_result *result,
+                  rlo__report *r) {
+  const bool has_status = stream->has_events && strcmp(event, "end") == 0;
+  rlo__report_begin(r, stream->common->is_json, 7);
+  RLO__REPORT(r,
+              RLO__STRING(stream->has_events ? "event" : NULL, NULL, event),
+              RLO__STRING(has_status ? "status" : NULL, NULL, status));
+  stream->report(stream->payload, r, result);
+}
+
+void rlo__stream_print_plan(const rlo__stream *stream,
+                            const rlo_job_estimate *estimate) {
+  if (stream->has_events &&
+      (stream->common->is_json || stream->options->is_dry_run)) {
+    rlo__report r;
+    begin(stream, "plan", NULL, NULL, &r);
+    add_estimate(&r, estimate);
+    rlo__report_end(&r);
+    fflush(stdout);
+  }
+}
+
+void rlo__stream_print_end(const rlo__stream *stream,
+                           const rlo__stream_result *result,
+                           bool is_done) {
+  const bool has_status = is_done || result->status != RLO_OK;
+  if (!is_done && !(stream->has_events && stream->common->is_json)) {
+    return;
+  }
+  rlo__report r;
+  begin(stream,
+        "end",
+        has_status ? rlo_status_name(result->status) : NULL,
+        is_done ? result : NULL,
+        &r);
+  if (is_done && stream->has_events) {
+    add_info(&r, &result->info);
+  }
+  rlo__report_end(&r);
 }
 
 void rlo__stream_progress_print(const rlo_job_info *info) {
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "event", "progress");
-  rlo__json_int(&json, "pass", info->pass);
-  rlo__json_int(&json, "num_passes", info->num_passes);
-  rlo__json_int(&json, "bytes_done", info->bytes_done);
-  rlo__json_int(&json, "bytes_total", info->bytes_total);
-  rlo__json_double(&json, "seconds", info->seconds);
-  if (info->seconds_left >= 0) {
-    rlo__json_double(&json, "seconds_left", info->seconds_left);
-  } else {
-    rlo__json_string(&json, "seconds_left", NULL);
-  }
-  rlo__json_string(&json, "waits_for", rlo__progress_bottleneck(info));
-  rlo__json_end_object(&json);
+  const bool is_known = info->seconds_left >= 0;
+  rlo__report r;
+  rlo__report_begin(&r, true, 0);
+  RLO__REPORT(&r,
+              RLO__STRING("event", NULL, "progress"),
+              RLO__INT("pass", NULL, info->pass),
+              RLO__INT("num_passes", NULL, info->num_passes),
+              RLO__INT("bytes_done", NULL, info->bytes_done),
+              RLO__INT("bytes_total", NULL, info->bytes_total),
+              RLO__REAL("seconds", info->seconds),
+              RLO__REAL("seconds_left",
+                        is_known ? info->seconds_left : (double)INFINITY),
+              RLO__STRING("waits_for", NULL, rlo__progress_bottleneck(info)));
+  rlo__report_end(&r);
   fflush(stdout);
 }

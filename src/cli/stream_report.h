@@ -2,21 +2,19 @@
 #ifndef RLO_CLI_STREAM_REPORT_H
 #define RLO_CLI_STREAM_REPORT_H
 
-#include "relayout/service.h"
+#include "stream_jobs.h"
 
-#include "json.h"
+/** The report of a verb's jobs on standard output. */
 
-/** What a verb prints of its jobs on standard output. */
+/** Prints what they will need: the event "plan", or text for --dry-run. */
+void rlo__stream_print_plan(const rlo__stream *stream,
+                            const rlo_job_estimate *estimate);
 
-/** Writes the keys of an estimate into an object: the event "plan". */
-void rlo__stream_estimate_keys(rlo__json *json,
-                               const rlo_job_estimate *estimate);
-
-/** Prints an estimate as text. */
-void rlo__stream_estimate_print(const rlo_job_estimate *estimate);
-
-/** Writes the keys of what was done into an object: the event "end". */
-void rlo__stream_info_keys(rlo__json *json, const rlo_job_info *info);
+/** Prints the outputs, or the event "end". Of jobs that failed only that: the
+ *  reason is on standard error. */
+void rlo__stream_print_end(const rlo__stream *stream,
+                           const rlo__stream_result *result,
+                           bool is_done);
 
 /** Prints the event "progress". */
 void rlo__stream_progress_print(const rlo_job_info *info);

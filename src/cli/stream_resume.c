@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "base/threshold.h"
-
 #include "message.h"
 
 /* ----------------------------------------------------------------- journals */
@@ -46,7 +46,7 @@ void rlo__stream_name_journal(const rlo__stream *stream,
   }
 }
 
-/* What there is of an output. */
+/* The files that there are of an output. */
 typedef struct remains {
   rlo__file_replace file;
   bool has_journal;
@@ -95,44 +95,35 @@ int rlo__stream_fail_submit(const rlo__stream *stream) {
 
 /* -------------------------------------------------------------------- words */
 
-static bool append(rlo__stream_words *words, const char *text, size_t bytes) {
-  size_t length = strlen(words->command);
-  if (bytes >= sizeof(words->command) - length) {
-    return false;
-  }
-  memcpy(words->command + length, text, bytes);
-  words->command[length + bytes] = '\0';
-  return true;
-}
-
 /* Appends an argument as a shell reads it. */
-static bool append_argument(rlo__stream_words *words, const char *argument) {
+static void append_argument(rlo__str *command, const char *argument) {
   static const char plain[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
       "_-./,:=+@%";
-  bool fits = append(words, " ", 1);
-  if (argument[0] != '\0' && strspn(argument, plain) == strlen(argument)) {
-    return fits && append(words, argument, strlen(argument));
-  }
-  fits = fits && append(words, "'", 1);
+  const bool is_plain =
+      argument[0] != '\0' && strspn(argument, plain) == strlen(argument);
+  rlo__str_append(command, is_plain ? " " : " '");
   for (const char *c = argument; *c != '\0'; ++c) {
-    fits =
-        fits && (*c == '\'' ? append(words, "'\\''", 4) : append(words, c, 1));
+    if (*c == '\'') {
+      rlo__str_append(command, "'\\''");
+    } else {
+      rlo__str_append_char(command, *c);
+    }
   }
-  return fits && append(words, "'", 1);
+  rlo__str_append(command, is_plain ? "" : "'");
 }
 
 static void make_command(const rlo__stream *stream, rlo__stream_words *words) {
   const rlo__common_options *common = stream->common;
-  words->command[0] = '\0';
-  bool fits = append(words, "relayout", strlen("relayout"));
+  rlo__str command = rlo__str_over(words->command, sizeof(words->command));
+  rlo__str_append(&command, "relayout");
   for (int n = 0; n < common->num_arguments; ++n) {
-    fits = fits && append_argument(words, common->arguments[n]);
+    append_argument(&command, common->arguments[n]);
     if (n == 0 && !stream->options->is_resumed) {
-      fits = fits && append_argument(words, "--resume");
+      rlo__str_append(&command, " --resume");
     }
   }
-  if (!fits) {
+  if (rlo__str_is_cut(&command)) {
     strcpy(words->command, "the same arguments and --resume");
   }
 }
@@ -151,7 +142,7 @@ void rlo__stream_words_make(const rlo__stream *stream,
   make_command(stream, out_words);
 }
 
-/* What a signal handler may call. */
+/* A signal handler may call these. */
 static void say(const char *text) {
   ssize_t count = write(STDERR_FILENO, text, strlen(text));
   (void)count;

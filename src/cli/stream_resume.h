@@ -35,12 +35,12 @@ void rlo__stream_find_journal(const rlo__stream *stream,
  *  only way. */
 bool rlo__stream_is_begun(const rlo__stream *stream);
 
-/** As rlo__fail_last, for a job that was refused; says how to begin anew if it
- *  was to be resumed. */
+/** Does what rlo__fail_last does, for a job that was refused; says how to begin
+ * anew if it was to be resumed. */
 int rlo__stream_fail_submit(const rlo__stream *stream);
 
-/** What to say when jobs end early. Its address must not change while a signal
- *  handler may use it. */
+/** The words for jobs that end early. Its address must not change while a
+ * signal handler may use it. */
 typedef struct rlo__stream_words {
   /** Shared with the process that has the jobs. Borrowed. */
   const rlo_job_info *info;

@@ -35,8 +35,8 @@ typedef struct rlo__checked_values {
  * so are elements that lie in the part with some of their bits only.
  *
  * @param offset_bytes  where the part begins in the array.
- * @return RLO_OK; RLO_OUT_OF_RANGE, with the index of the first element that
- *         is no value, and what it is. Threads: safe.
+ * @return RLO_OK; RLO_OUT_OF_RANGE, with the slot of the first element that is
+ *         no value. Threads: safe.
  */
 RLO_NODISCARD rlo_status rlo__values_check(const rlo__checked_values *values,
                                            int64_t offset_bytes,

@@ -140,6 +140,8 @@ static rlo_status prepare_kept(rlo__place *place,
                                rlo__move **out_move) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.is_aligned = key[key_count - 1] != 0;
+  options.family = place->family;
+  options.schedule = place->schedule;
   const rlo__listed_problem entry = {(rlo_problem *)(uintptr_t)problem, 0, -1};
   rlo__move *made;
   RLO_TRY(prepare(place, &entry, 1, &options, &made));

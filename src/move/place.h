@@ -26,6 +26,9 @@ typedef struct rlo__place {
   cl_command_queue queue;
   /** The queue is the caller's, who looks after its commands. */
   bool is_external;
+  /** The family and the schedule of what rlo__move_get prepares, as in
+   *  rlo_plan_options; borrowed, set before the first. NULL: the best. */
+  const char *family, *schedule;
   /** Threads of the host that run one problem. */
   int32_t num_threads;
   /** The commands of the queue. */

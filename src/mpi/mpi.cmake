@@ -37,8 +37,7 @@ target_link_libraries(relayout_mpi PRIVATE $<BUILD_INTERFACE:rlo_flags>)
 if(TARGET rlo_command)
   file(GLOB mpi_command_sources CONFIGURE_DEPENDS
        "${PROJECT_SOURCE_DIR}/src/cli/mpi/*.c")
-  add_executable(relayout_mpi_command ${mpi_command_sources}
-                                      "${command_json_source}")
+  add_executable(relayout_mpi_command ${mpi_command_sources})
   target_link_libraries(relayout_mpi_command PRIVATE rlo_command MPI::MPI_C)
   set_target_properties(
     relayout_mpi_command

@@ -69,6 +69,7 @@ static rlo_status check_contexts(rlo_context *const *contexts,
 }
 
 static rlo_status create_lanes(rlo_service *service,
+                               const rlo_service_options *options,
                                rlo_context *const *contexts,
                                int32_t num_contexts,
                                bool copies) {
@@ -81,6 +82,8 @@ static rlo_status create_lanes(rlo_service *service,
   service->max_buffer_bytes = INT64_MAX;
   for (int32_t n = 0; n < num_contexts; ++n) {
     RLO_TRY(rlo__lane_create(contexts[n], copies, &service->lanes[n]));
+    rlo__lane_place(service->lanes[n])->family = options->family;
+    rlo__lane_place(service->lanes[n])->schedule = options->schedule;
     service->copies = service->copies || rlo__lane_copies(service->lanes[n]);
     service->max_buffer_bytes =
         rlo__min(service->max_buffer_bytes,
@@ -120,7 +123,7 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
   made->has_lane_news = true;
   RLO_TRY_GOTO(rlo__cond_init(&made->ended));
   made->has_ended = true;
-  RLO_TRY_GOTO(create_lanes(made, contexts, num_contexts, copies));
+  RLO_TRY_GOTO(create_lanes(made, &read, contexts, num_contexts, copies));
   RLO_TRY_GOTO(rlo__place_create(NULL, NULL, false, &made->host));
   *out_service = made;
   return RLO_OK;

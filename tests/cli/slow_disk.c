@@ -3,7 +3,7 @@
  * just then, or see them found. A file never reaches it, but the first
  * $SLOW_DISK_FILES do. Each write at a position takes $SLOW_DISK_WRITE_US
  * microseconds, and of these the one numbered, from 1, $SLOW_DISK_FLIP turns
- * its first byte around. Where $SLOW_DISK_HOLD names a file, all but the first
+ * its middle byte around. Where $SLOW_DISK_HOLD names a file, all but the first
  * $SLOW_DISK_FREE of them wait until it is removed: the job goes on when the
  * test has done what it does meanwhile, however slow the machine is. Into the
  * file $SLOW_DISK_COUNT, if it is given, goes how many bytes were written at
@@ -273,8 +273,11 @@ ssize_t pwrite64(int descriptor, const void *data, size_t bytes, off64_t at) {
     atomic_fetch_add(bytes_written, written);
   }
   if (n == number("SLOW_DISK_FLIP")) {
-    unsigned char flipped = (unsigned char)~*(const unsigned char *)data;
-    (void)!syscall(SYS_pwrite64, descriptor, &flipped, 1L, at);
+    const size_t middle = bytes / 2;
+    unsigned char flipped =
+        (unsigned char)~((const unsigned char *)data)[middle];
+    (void)!syscall(
+        SYS_pwrite64, descriptor, &flipped, 1L, at + (off64_t)middle);
   }
   return written;
 }

@@ -30,14 +30,14 @@ class Devices(CliCase):
         self.assertEqual(text.count("* "), 1)
 
     def test_no_such_device(self):
-        self.fails(1, "9999", "copy-limit", "--device", "9999")
+        self.fails(1, "9999", "devices", "--copy-limit", "--device", "9999")
         self.fails(1, "no device, platform or version is named 'x;1'",
-                   "copy-limit", "--device", "x;1")
+                   "devices", "--copy-limit", "--device", "x;1")
         # A driver, which its own setting leaves without a device.
         self.fails(1, ["has a device", "Portable Computing Language"],
                    "devices", env={"POCL_DEVICES": "none"})
         for name in "pocl", "PORTABLE computing", "default":
-            self.ok("copy-limit", "--device", name, "--bytes", "4096",
+            self.ok("devices", "--copy-limit", "--device", name, "--bytes", "4096",
                     "--rounds", "1")
 
 
@@ -184,32 +184,13 @@ class Explain(CliCase):
 
 class Measures(CliCase):
     def test_copy_limit(self):
-        told = json.loads(self.ok("copy-limit", "--bytes", "1048576",
+        told = json.loads(self.ok("devices", "--copy-limit", "--bytes", "1048576",
                                   "--rounds", "3", "--json"))
         self.assertGreater(told["gb_per_s"], 0)
         self.assertEqual((told["bytes"], told["rounds"]), (1048576, 3))
-        self.assertRegex(self.ok("copy-limit", "--bytes", "4096"),
+        self.assertRegex(self.ok("devices", "--copy-limit", "--bytes", "4096"),
                          r"^\d+\.\d\d GB/s ")
-        self.fails(1, [], "copy-limit", "--bytes", "4611686018427387904")
-
-    def test_demo(self):
-        told = json.loads(self.ok("demo", "--small", "--rounds", "2",
-                                  "--json"))
-        self.assertEqual(told["wrong_bytes"], 0)
-        self.assertGreater(told["copy_limit_gb_per_s"], 0)
-        steps = told["steps"]
-        self.assertEqual(len(steps), 4)
-        for step, following in zip(steps, steps[1:]):
-            self.assertEqual(step["dst"], following["src"])
-        self.assertEqual(steps[0]["src"], steps[3]["dst"])
-        for step in steps:
-            self.assertEqual(step["wrong_bytes"], 0)
-            self.assertGreater(step["gb_per_s"], 0)
-            self.assertGreaterEqual(step["moved_bytes"], 2 * 2 * 16 * 16 * 3 * 4)
-        text = self.ok("demo", "--small", "--rounds", "1", "--no-isolate")
-        self.assertEqual(text.count(" equal\n"), 4)
-        for step in steps:
-            self.assertIn(step["dst"], text)
+        self.fails(1, [], "devices", "--copy-limit", "--bytes", "4611686018427387904")
 
 
 class Interrupted(CliCase):
@@ -227,7 +208,7 @@ class Interrupted(CliCase):
 
     def test_the_child_goes_too(self):
         process = subprocess.Popen(
-            [COMMAND, "demo", "--rounds", "1000"], stdout=subprocess.PIPE,
+            [COMMAND, "devices", "--copy-limit", "--rounds", "1000000"], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         deadline = time.monotonic() + 60
         while not self.children(process):

@@ -225,7 +225,7 @@ class Environment(CliCase):
             self.skipTest("no set-user-ID rights here")
         for arguments, words in (
                 (["cache", "clear"], "the cache is not cleared"),
-                (["wisdom", "clear"], "the wisdom is not cleared"),
+                (["tune", "clear"], "the wisdom is not cleared"),
                 (["devices"], "OpenCL is not used"),
                 (["tune", "f32[2]", "f32[2]"], "OpenCL is not used"),
                 (["cache", "warm"], "OpenCL is not used"),
@@ -311,7 +311,8 @@ class DriverCache(CliCase):
         for number in signal.SIGKILL, signal.SIGINT, signal.SIGTERM:
             for isolation in [], ["--no-isolate"]:
                 command = subprocess.Popen(
-                    [COMMAND, "demo", "--rounds", "1000", *isolation],
+                    [COMMAND, "devices", "--copy-limit", "--rounds", "100000",
+                     *isolation],
                     env=self.environment(), cwd=self.folder,
                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                     start_new_session=True)

@@ -300,7 +300,7 @@ class Tune(Device):
     def judge_outputs(self, is_done, told):
         self.assertEqual(len(self.read(self.WISDOM).splitlines()),
                          len(self.lines), told)
-        self.ok("wisdom", "show", env=self.environment())
+        self.ok("tune", "show", env=self.environment())
         self.assertEqual(os.listdir(self.path("data/relayout")), ["wisdom"])
 
     def before_wisdom(self):
@@ -334,7 +334,7 @@ class Clear(Warm):
 class Show(Device):
     OUTPUTS = []
     NAMES = ["wisdom", "data"]
-    ARGUMENTS = ["wisdom", "show"]
+    ARGUMENTS = ["tune", "show"]
 
 
 if __name__ == "__main__":

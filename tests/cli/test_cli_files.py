@@ -178,25 +178,25 @@ class Convert(CliCase):
 
     def test_a_value_that_does_not_fit_is_named(self):
         self.refuses_value("s4[2,3]", bytes([1, 2, 3, 4, 23, 99]), "{1,0:E(4)}",
-                           "element 1,1 of in.bin is 23; s4 holds -8 to 7")
+                           "slot 4 of in.bin is no s4: it has bits above the lowest 4")
         self.refuses_value("s4[3]", bytes([1, 0xf7, 0]), "{0:E(4)}",
-                           "element 1 of in.bin is -9; s4 holds -8 to 7")
+                           "slot 1 of in.bin is no s4")
         self.refuses_value("u2[3]", bytes([1, 2, 4]), "{0:E(2)}",
-                           "element 2 of in.bin is 4; u2 holds 0 to 3")
+                           "slot 2 of in.bin is no u2: it has bits above the lowest 2")
         self.refuses_value("u1[2]{0:E(2)}", bytes([0b1001]), "{0:E(1)}",
-                           "element 1 of in.bin is 2; u1 holds 0 to 1")
+                           "slot 1 of in.bin is no u1")
         self.refuses_value("f4e2m1fn[2]", bytes([1, 0x17]), "{0:E(4)}",
-                           "element 1 of in.bin is 0x17; f4e2m1fn has 4 bits")
+                           "slot 1 of in.bin is no f4e2m1fn")
         self.refuses_value("s8[3]{0:E(12)}", bytes([0xff, 0xff, 0, 0, 0x08]),
                            "{0:E(8)}",
-                           "element 2 of in.bin is -2048; s8 holds -128 to")
+                           "slot 2 of in.bin is no s8: it has bits above the lowest 8")
 
     def test_numbers_have_their_signs(self):
         """In an int8 file 8 is 8, and not the bits of -8."""
         pack = ["convert", "--host", "in.npy", "out.bin", "--from", "s4[2]",
                 "--to", "{0:E(4)}"]
         self.write("in.npy", npy_bytes("|i1", (2,), bytes([0xf8, 8])))
-        self.fails(1, "element 1 of in.npy is 8; s4 holds -8 to 7", *pack)
+        self.fails(1, "slot 1 of in.npy is no s4", *pack)
         self.write("in.npy", npy_bytes("|u1", (2,), bytes([0xf8, 8])))
         self.ok(*pack)
         self.assertEqual(self.read("out.bin"), bytes([0x88]))

@@ -102,7 +102,7 @@ class Tune(Kill):
         most = (1, 2)
         for _ in range(250 if IS_SLOW else 2):
             told, number = self.run_and_stop(arguments, seconds)
-            shown = self.ok("wisdom", "show", "--json", env=self.extra)
+            shown = self.ok("tune", "show", "--json", env=self.extra)
             self.assertIn(len(json.loads(shown)["records"]), most, told)
             self.count(number.name, len(os.listdir(self.path("data/relayout"))))
             if number == signal.SIGKILL:

@@ -178,7 +178,7 @@ class Op(CliCase):
         self.assertEqual(self.ok(*pack), "s4[2,2]{1,0:E(4)}\n")
         self.assertEqual(self.read("out.bin"), bytes([0x71, 0x8f]))
         np.save(self.path("in.npy"), np.array([[1, -1], [8, -8]], dtype="i1"))
-        self.fails(1, "element 1,0 of in.npy is 8; s4 holds -8 to 7", *pack)
+        self.fails(1, "slot 2 of in.npy is no s4", *pack)
 
     def test_slots_without_element_are_zero(self):
         """Whatever the memory held before, and whatever the input's file has

@@ -219,7 +219,7 @@ class Verify(Stop):
         self.assertEqual(len(self.read("out.npy")), 128 + 4 * 1200 * 1100)
         self.write("out.npy", b"old")
         for flip in 1, 2, 5:
-            self.fails(1, ["the host reference has", "out.npy"],
+            self.fails(1, ["the host makes", "out.npy"],
                        *self.arguments, "--verify",
                        env=self.bad_disk(flip=flip))
             self.assertEqual(self.read("out.npy"), b"old")

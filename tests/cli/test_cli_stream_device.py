@@ -32,6 +32,15 @@ class Device(StreamCase):
             self.assertTrue(self.read("out.npy") == self.read("whole.npy"))
         self.assert_files("in.npy", "out.npy", "whole.npy")
 
+    def test_a_family_is_named(self):
+        self.ok("convert", "--host", "in.npy", "whole.npy", "--perm", "1,0")
+        told = json.loads(self.ok(*self.arguments, "--family", "gather",
+                                  "--json").splitlines()[-1])
+        self.assertEqual(told["family"], "gather")
+        self.assertTrue(self.read("out.npy") == self.read("whole.npy"))
+        self.fails(1, "family rows refuses", *self.arguments, "--family",
+                   "rows")
+
     def test_no_such_device(self):
         self.fails(1, "9999", *self.arguments, "--device", "0,9999")
         self.assert_files("in.npy")

@@ -8,8 +8,10 @@ import subprocess
 
 from cli_case import COMMAND, CliCase, main, npy_bytes
 
-VERBS = ["demo", "convert", "describe", "show", "index", "explain", "devices",
-         "copy-limit", "cache", "op", "tune", "wisdom", "shard"]
+VERBS = ["convert", "describe", "show", "index", "explain", "devices",
+         "cache", "op", "tune", "shard"]
+# Verbs of former releases, and what has taken them in.
+OLD_VERBS = {"copy-limit": "devices", "wisdom": "tune"}
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
 
 
@@ -28,6 +30,10 @@ class Help(CliCase):
             self.assertTrue(text.startswith("Usage: relayout %s" % verb))
             self.assertEqual(self.ok("help", verb), text)
             self.assertEqual(self.ok(verb, "-h"), text)
+        for old, verb in OLD_VERBS.items():
+            self.assertNotIn("\n  %s " % old, overview)
+            self.assertEqual(self.ok("help", old), self.ok("help", verb))
+            self.assertEqual(self.ok(old, "--help"), self.ok("help", verb))
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 79, line)
 
@@ -137,7 +143,7 @@ class Usage(CliCase):
         self.fails(2, "0 given, 1 expected", "describe")
         self.fails(2, "2 given, 1 expected", "describe", "f32[]", "f32[]")
         self.fails(2, "1 given, 2 expected", "index", "f32[]")
-        self.fails(2, "1 given, 0 expected", "demo", "now")
+        self.fails(2, "1 given, 0 expected", "devices", "now")
         self.fails(2, "--perm needs a value", "convert", "a", "b", "--perm")
         self.fails(2, "--host", "convert", "a", "b", "--host", "--device", "0")
         self.fails(2, "--host", "convert", "a", "b", "--host", "--family",
@@ -156,7 +162,7 @@ class Usage(CliCase):
         self.fails(2, "--frob", "describe", "--frob", "--help")
 
     def test_wrong_numbers(self):
-        limit = ["copy-limit"]
+        limit = ["devices", "--copy-limit"]
         self.fails(2, "'' has 0 characters", *limit, "--device", "")
         self.fails(2, "64 characters", *limit, "--device", "x" * 64)
         self.fails(2, "'all' cannot stand here", *limit, "--device", "all")
@@ -175,7 +181,9 @@ class Usage(CliCase):
         for size in "8796093022208TiB", "-8388609TiB", "-1GB", "0":
             self.fails(2, size + " is not within 1", *convert, size)
         self.fails(2, "'1 KiB'", *convert, "1 KiB")
-        self.fails(2, "0 is not within 1 ..", "demo", "--rounds", "0")
+        self.fails(2, "0 is not within 1 ..", "copy-limit", "--rounds", "0")
+        self.fails(2, "require --copy-limit", "devices", "--bytes", "5000")
+        self.fails(2, "require --copy-limit", "devices", "--device", "0")
         index = ["index", "f32[2,3]"]
         self.fails(2, "between commas", *index, "1;2")
         self.fails(2, "is not a number", *index, "1,")

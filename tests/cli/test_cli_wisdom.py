@@ -29,34 +29,35 @@ class WisdomCase(CliCase):
             file.write(content)
 
     def show(self):
-        return json.loads(self.ok("wisdom", "show", "--json"))["records"]
+        return json.loads(self.ok("tune", "show", "--json"))["records"]
 
 
 class File(WisdomCase):
     """Without a device."""
 
     def test_path(self):
+        self.assertEqual(self.ok("tune", "path"), self.file + "\n")
         self.assertEqual(self.ok("wisdom", "path"), self.file + "\n")
         home = {"XDG_DATA_HOME": "", "HOME": "/some/home"}
-        self.assertEqual(self.ok("wisdom", "path", env=home),
+        self.assertEqual(self.ok("tune", "path", env=home),
                          "/some/home/.local/share/relayout/wisdom\n")
         home["XDG_DATA_HOME"] = "not/absolute"
-        self.assertEqual(self.ok("wisdom", "path", env=home),
+        self.assertEqual(self.ok("tune", "path", env=home),
                          "/some/home/.local/share/relayout/wisdom\n")
         home["HOME"] = ""
-        for verb in (["wisdom", "path"], ["tune", *PAIR]):
+        for verb in (["tune", "path"], ["tune", *PAIR]):
             self.fails(1, "no directory for wisdom", *verb, env=home)
 
     def test_there_is_none(self):
-        self.assertIn("there is no wisdom", self.ok("wisdom", "show"))
+        self.assertIn("there is no wisdom", self.ok("tune", "show"))
         self.assertEqual(self.show(), [])
-        self.ok("wisdom", "clear")
+        self.ok("tune", "clear")
         self.assert_files()
 
     def test_show(self):
         self.plant(TITLE + b"device\tA\t1\t0000000000000001\n" + RECORD +
                    b"device\tB\t1\t0000000000000001\n" + RECORD)
-        told = self.ok("wisdom", "show")
+        told = self.ok("tune", "show")
         self.assertIn("A, driver 1 (of another table of kernels: not used)\n"
                       "  0.871  tile         tile 4x8", told)
         self.assertEqual(told.count("32 bits, 8 x 8, aligned to 64\n"), 2)
@@ -69,22 +70,24 @@ class File(WisdomCase):
     def test_a_damaged_file_is_told(self):
         self.plant(TITLE + RECORD)
         self.fails(1, [self.file, "line 2", "before any device"],
-                   "wisdom", "show")
+                   "tune", "show")
         self.plant(TITLE[:-1])
-        self.fails(1, [self.file, "line 1", "no end"], "wisdom", "show")
+        self.fails(1, [self.file, "line 1", "no end"], "tune", "show")
 
     def test_clear(self):
         self.plant(TITLE)
-        self.ok("wisdom", "clear")
+        self.ok("tune", "clear")
         self.assertFalse(os.path.exists(self.file))
         os.mkdir(self.file)
-        self.fails(1, "cannot remove", "wisdom", "clear")
+        self.fails(1, "cannot remove", "tune", "clear")
 
     def test_command_lines(self):
-        self.fails(2, "0 given, 1 expected", "wisdom")
-        self.fails(2, "'burn' is not show", "wisdom", "burn")
-        self.fails(2, "--json applies to show", "wisdom", "clear", "--json")
-        self.fails(2, "1 given, 2 expected", "tune", "f32[2]")
+        self.fails(2, "0 given, 2 expected", "tune")
+        self.fails(2, "0 given, 2 expected", "wisdom")
+        self.fails(2, "'burn' is not show", "tune", "burn")
+        self.fails(2, "--json applies to show", "tune", "clear", "--json")
+        self.fails(2, "'f32[2]' is not show", "tune", "f32[2]")
+        self.fails(2, "3 given, 2 expected", "tune", *PAIR, "f32[2]")
         for seconds in "0", "-1", "nan", "x", "1x", "4000":
             self.fails(2, "--seconds", "tune", "--seconds", seconds, *PAIR)
         self.write("suite", b"")
@@ -147,7 +150,7 @@ class Tune(WisdomCase):
         self.write("in.npy", npy_bytes("<f4", (64, 96), data))
         self.ok("convert", "in.npy", "out.npy", "--to", "{0,1}", "--verify",
                 "--device", "default")
-        self.ok("wisdom", "clear")
+        self.ok("tune", "clear")
         after = json.loads(self.ok("explain", "--json", *PAIR))
         self.assertEqual(after["chosen_by"], "expectation")
 

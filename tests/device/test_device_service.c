@@ -257,6 +257,26 @@ RLO_TEST(test_device_service__a_small_device_budget) {
   rlo_service_release(service);
 }
 
+RLO_TEST(test_device_service__plans_by_a_family) {
+  for (int n = 0; n < 2; ++n) {
+    const bool fits = n == 0;
+    rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
+    rlo_service *service = NULL;
+    options.family = fits ? "gather" : "copy";
+    expect_ok(rlo_service_create(&device.context, 1, &options, &service));
+    transpose_job t;
+    transpose_job_init(&t, TEST_STORAGE_FILE, TEST_STORAGE_MEMORY);
+    transpose_job_submit(&t, service);
+    if (fits) {
+      transpose_job_expect(&t);
+    } else {
+      transpose_job_expect_failure(&t, RLO_UNSUPPORTED, "piece 1 of ");
+    }
+    transpose_job_deinit(&t);
+    rlo_service_release(service);
+  }
+}
+
 RLO_TEST(test_device_service__refuses_a_context_twice) {
   rlo_context *contexts[] = {device.context, device.context};
   rlo_service *service = NULL;

@@ -38,7 +38,7 @@ PLANTED = [
     ("src/runtime/planted.c", '#include "engine/tensor/tensor.h"'),
     ("src/service/planted.c", '#include "engine/parts.h"'),
     ("src/service/storage.c", '#include "service/storage_file.h"'),
-    ("src/cli/planted.c", '#include "base/str.h"'),
+    ("src/cli/planted.c", '#include "ir/problem.h"'),
     ("src/cli/planted.c", "#include <CL/cl.h>"),
     ("bench/planted.c", '#include "plan/planner.h"'),
     ("bench/planted.c", '#include "host/nest.h"'),

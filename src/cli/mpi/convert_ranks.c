@@ -10,17 +10,18 @@
 #include <unistd.h>
 
 #include "base/threshold.h"
+#include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/service.h"
 #include "relayout/xla/shape_util.h"
 
+#include "base/alloc.h"
 #include "convert.h"
 #include "display.h"
 #include "driver_cache.h"
-#include "json.h"
 #include "message.h"
 #include "parts.h"
-#include "session.h"
+#include "report.h"
 #include "subprocess.h"
 
 /* All ranks together stage in so large a part of the machine's memory. */
@@ -40,17 +41,13 @@ typedef struct run {
   rlo_problem_list *problems;
   rlo__output_file output;
 
-  /* Of all ranks: where the array begins in which file. */
+  /* Where the array begins in which file, for all ranks. */
   struct {
     int64_t offset_bytes;
     char path[PATH_MAX];
   } place;
 
   int fd;
-  rlo_storage *storages[2];
-  /* Without a context, on the host. */
-  rlo__session session;
-  rlo_service *service;
   double seconds;
 } run;
 
@@ -128,7 +125,7 @@ static int share_output(run *r) {
                           strerror(errno));
 }
 
-/* What the command line says, or the rank's share of the machine's memory. */
+/* Returns --memory, or the rank's share of the machine's memory. */
 static int64_t find_memory(const run *r) {
   int64_t bytes = r->conversion.request.stream.memory_bytes;
   if (bytes == 0) {
@@ -141,101 +138,84 @@ static int64_t find_memory(const run *r) {
   return bytes;
 }
 
-/* The device of the list that is this rank's turn. */
-static int open_device(run *r) {
-  const rlo__stream_options *stream = &r->conversion.request.stream;
-  const rlo__device_choice *choice = &stream->devices;
-  if (!stream->is_device || choice->is_none) {
+/* Leaves the device of the list that is this rank's turn. */
+static int choose_device(const run *r, rlo__stream_options *options) {
+  rlo__device_choice *choice = &options->devices;
+  int32_t count = choice->count;
+  choice->is_none |= !options->is_device;
+  if (choice->is_none) {
     return RLO__EXIT_OK;
   }
   const int code = rlo__driver_cache_make();
   if (code != RLO__EXIT_OK) {
     return code;
   }
-  int32_t count = choice->count;
   if (choice->is_all && rlo_device_list(NULL, 0, 0, &count) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (count == 0) {
+  if (choice->is_all && count == 0) {
     return rlo__fail("there is no OpenCL device");
   }
-  const int32_t turn = r->ranks->rank % count;
-  const rlo__device_ref numbered = {.index = turn};
-  return rlo__session_init(choice->is_all ? &numbered : &choice->devices[turn],
-                           &r->session);
+  if (count > 0) {
+    const int32_t turn = r->ranks->rank % count;
+    const rlo__device_ref numbered = {.index = turn};
+    choice->devices[0] = choice->is_all ? numbered : choice->devices[turn];
+    choice->count = 1;
+    choice->is_all = false;
+  }
+  return RLO__EXIT_OK;
 }
 
-static int create_service(run *r) {
-  rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
-  hints.is_direct = r->conversion.request.stream.is_direct;
-  int code =
-      rlo__array_source_storage(&r->conversion.source, &hints, &r->storages[0]);
-  if (code == RLO__EXIT_OK) {
-    code = open_device(r);
+static int run_jobs(run *r,
+                    rlo__stream_job *jobs,
+                    const rlo__stream_options *options) {
+  const rlo__conversion *c = &r->conversion;
+  const rlo__stream_output output = {
+      c->request.output_path, &r->part.shape, r->part.bytes};
+  const rlo__stream stream = {.options = options,
+                              .common = &c->request.common,
+                              .sources = &c->source,
+                              .num_sources = 1,
+                              .outputs = &output,
+                              .num_outputs = 1,
+                              .jobs = jobs,
+                              .num_jobs = rlo_problem_list_count(r->problems)};
+  for (int32_t n = 0; n < stream.num_jobs; ++n) {
+    jobs[n] = (rlo__stream_job){rlo_problem_list_get(r->problems, n), 0, 0};
   }
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
-  options.host_memory_bytes = find_memory(r);
-  options.max_running_jobs = 1;
-  return rlo_storage_from_fd(r->fd,
-                             r->place.offset_bytes + r->part.offset_bytes,
-                             r->part.bytes,
-                             &hints,
-                             &r->storages[1]) == RLO_OK &&
-                 rlo_service_create(&r->session.context,
-                                    r->session.context != NULL ? 1 : 0,
-                                    &options,
-                                    &r->service) == RLO_OK
-             ? RLO__EXIT_OK
-             : rlo__fail_last();
-}
-
-static rlo_status run_job(run *r, int32_t n) {
-  rlo_job_options options = RLO_JOB_OPTIONS_INIT;
-  options.is_new_destination = n == 0;
-  options.passes = 1;
-  rlo_job *job = NULL;
-  rlo_status status = rlo_service_submit(r->service,
-                                         rlo_problem_list_get(r->problems, n),
-                                         r->storages[0],
-                                         r->storages[1],
-                                         &options,
-                                         &job);
-  if (status == RLO_OK) {
-    status = rlo_job_wait(job, -1, NULL);
-  }
-  if (status == RLO_OK) {
-    status = rlo_job_result(job);
-  }
-  rlo_job_info info = RLO_JOB_INFO_INIT;
-  if (job != NULL && status == RLO_OK) {
-    status = rlo_job_get_info(job, &info);
-    r->seconds += info.seconds;
-  }
-  rlo_job_release(job);
-  return status;
+  rlo__stream_result result;
+  int code = rlo__stream_run_share(
+      &stream, r->fd, r->place.offset_bytes + r->part.offset_bytes, &result);
+  r->seconds = result.info.seconds;
+  return code;
 }
 
 static int move(run *r) {
   if (r->part.bytes == 0) {
     return RLO__EXIT_OK;
   }
-  int code = create_service(r);
-  for (int32_t n = 0;
-       code == RLO__EXIT_OK && n < rlo_problem_list_count(r->problems);
-       ++n) {
-    code = run_job(r, n) == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  rlo__stream_options options = r->conversion.request.stream;
+  options.memory_bytes = find_memory(r);
+  options.passes = 1;
+  options.is_quiet = true;
+  rlo__stream_job *jobs = rlo__alloc_array(
+      (size_t)rlo_problem_list_count(r->problems), sizeof(*jobs));
+  int code = jobs == NULL ? rlo__fail_last() : choose_device(r, &options);
+  if (code == RLO__EXIT_OK) {
+    code = run_jobs(r, jobs, &options);
   }
+  rlo__free(jobs);
   return code == RLO__EXIT_OK
              ? rlo__input_file_check_unchanged(&r->conversion.source.file)
              : code;
 }
 
 static int commit(run *r) {
-  return r->ranks->rank == 0 ? rlo__output_files_commit(&r->output, 1)
-                             : RLO__EXIT_OK;
+  if (r->ranks->rank != 0) {
+    return RLO__EXIT_OK;
+  }
+  int code = rlo__output_file_finish(&r->output);
+  return code == RLO__EXIT_OK ? rlo__output_file_commit(&r->output) : code;
 }
 
 /* ----------------------------------------------------------------- the verb */
@@ -243,27 +223,20 @@ static int commit(run *r) {
 static void print_result(const run *r) {
   const rlo__conversion *c = &r->conversion;
   rlo__shape_text text;
-  const char *shape = rlo__shape_text_make(&c->dst_shape, &text);
-  if (!c->request.common.is_json) {
-    puts(shape);
-    return;
-  }
-  rlo__json json = {0};
-  rlo__json_begin_object(&json, NULL);
-  rlo__json_string(&json, "shape", shape);
-  rlo__json_string(&json, "file", c->request.output_path);
-  rlo__json_int(&json, "physical_bytes", r->output_bytes);
-  rlo__json_int(&json, "ranks", r->ranks->num_ranks);
-  rlo__json_double(&json, "seconds", r->seconds);
-  rlo__json_end_object(&json);
+  rlo__report report;
+  rlo__report_begin(&report, c->request.common.is_json, 0);
+  RLO__REPORT(
+      &report,
+      RLO__STRING("shape", "", rlo__shape_text_make(&c->dst_shape, &text)),
+      RLO__STRING("file", NULL, c->request.output_path),
+      RLO__INT("physical_bytes", NULL, r->output_bytes),
+      RLO__INT("ranks", NULL, r->ranks->num_ranks),
+      RLO__REAL("seconds", r->seconds));
+  rlo__report_end(&report);
 }
 
 static void release(run *r) {
-  rlo_service_release(r->service);
-  rlo__session_deinit(&r->session);
   rlo__driver_cache_remove();
-  rlo_storage_release(r->storages[0]);
-  rlo_storage_release(r->storages[1]);
   if (r->fd >= 0) {
     close(r->fd);
   }
@@ -293,20 +266,35 @@ static int convert(run *r) {
   return code;
 }
 
-/* Of those of `relayout convert`. */
-static const struct option options[] = {
-    {"help", no_argument, NULL, RLO__OPTION_HELP},
-    {"json", no_argument, NULL, RLO__OPTION_JSON},
-    {"from", required_argument, NULL, RLO__OPTION_FROM},
-    {"to", required_argument, NULL, RLO__OPTION_TO},
-    {"perm", required_argument, NULL, RLO__OPTION_PERM},
-    {"host", no_argument, NULL, RLO__OPTION_HOST},
-    {"device", required_argument, NULL, RLO__OPTION_DEVICES},
-    {"memory", required_argument, NULL, RLO__OPTION_MEMORY},
-    {"io", required_argument, NULL, RLO__OPTION_IO},
-    {"offset", required_argument, NULL, RLO__OPTION_OFFSET},
-    {"byte-order", required_argument, NULL, RLO__OPTION_BYTE_ORDER},
-    {"bitcast", no_argument, NULL, RLO__OPTION_BITCAST},
+/* Some of those of `relayout convert`. */
+static const rlo__option options[] = {
+    RLO__OPTION_COMMON("help", HELP),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("from", TEXT, rlo__convert_request, from),
+    RLO__OPTION("to", TEXT, rlo__convert_request, to),
+    RLO__OPTION("perm", TEXT, rlo__convert_request, permutation),
+    RLO__OPTION("host", FLAG, rlo__convert_request, stream.is_host),
+    RLO__OPTION_BY("device",
+                   CALL,
+                   rlo__convert_request,
+                   stream,
+                   rlo__stream_option_take_device),
+    RLO__OPTION_BYTES("memory",
+                      rlo__convert_request,
+                      stream.memory_bytes,
+                      RLO_SERVICE_MIN_HOST_BYTES),
+    RLO__OPTION_BY("io",
+                   CALL,
+                   rlo__convert_request,
+                   stream.is_direct,
+                   rlo__stream_option_take_io),
+    RLO__OPTION_BYTES("offset", rlo__convert_request, hints.offset_bytes, 0),
+    RLO__OPTION_BY("byte-order",
+                   CALL,
+                   rlo__convert_request,
+                   hints.byte_order,
+                   rlo__take_byte_order),
+    RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast),
     {0}};
 
 static const char help[] =

@@ -4,14 +4,15 @@
 
 #include "relayout/shape.h"
 
-/** What one rank writes of an array that ranks write together: one run of its
- *  bytes. The runs of all ranks follow each other and are the whole array. */
+/** The part that one rank writes of an array that ranks write together: one run
+ *  of its bytes. The runs of all ranks follow each other and are the whole
+ * array. */
 typedef struct rlo__part {
   /** 0: nothing. */
   int64_t bytes;
   /** From the beginning of the array. */
   int64_t offset_bytes;
-  /** Of the array: start <= index < limit in each dimension. */
+  /** The box in the array: start <= index < limit in each dimension. */
   int64_t start[RLO_MAX_RANK], limit[RLO_MAX_RANK];
   /** The box, in the layout of the array, with the padding around it. */
   rlo_shape shape;
