@@ -108,7 +108,7 @@ rlo_dlpack_import_create(struct DLManagedTensor *managed,
                          int64_t available_bytes,
                          rlo_dlpack_import **out_import);
 
-/** As rlo_dlpack_import_create, for the struct of DLPack 1.x.
+/** Like rlo_dlpack_import_create, for the struct of DLPack 1.x.
  *  @return RLO_UNSUPPORTED also for a major version that is not 1, of which
  *          only the deleter may be used: the caller calls it. */
 RLO_API RLO_NODISCARD rlo_status
@@ -154,7 +154,7 @@ rlo_dlpack_export(const rlo_dlpack_view *view,
                   void *payload,
                   struct DLManagedTensor **out_managed);
 
-/** As rlo_dlpack_export, for the struct of DLPack 1.1. */
+/** Like rlo_dlpack_export, for the struct of DLPack 1.1. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_dlpack_export_versioned(const rlo_dlpack_view *view,
                             rlo_dlpack_destroy_fn destroy,

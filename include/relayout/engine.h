@@ -78,10 +78,10 @@ RLO_API void rlo_engine_release(rlo_engine *engine);
 /** The number of tensors of the engine that are alive. */
 RLO_API int64_t rlo_engine_live_tensors(const rlo_engine *engine);
 
-/** What the tensors of an engine hold on a backend, and the most that they have
- *  held since the engine was created or the peaks were reset. Each number is
- *  exact; they are not read at one moment while other threads run. Begin with
- *  RLO_MEMORY_INFO_INIT. */
+/** The memory that the tensors of an engine hold on a backend, and the most
+ * that they have held since the engine was created or the peaks were reset.
+ * Each number is exact; they are not read at one moment while other threads
+ * run. Begin with RLO_MEMORY_INFO_INIT. */
 typedef struct rlo_memory_info {
   /** sizeof(rlo_memory_info). */
   size_t struct_size;
@@ -90,8 +90,8 @@ typedef struct rlo_memory_info {
   /** Memories of at least one byte. Views share one; a tensor that is used on
    *  another backend has one there too, which is no tensor. */
   int64_t buffers;
-  /** Of all buffers. What the "opencl" backend keeps for reuse is not counted
-   *  here, but in rlo_context_stats. */
+  /** Bytes of all buffers. Memory that the "opencl" backend keeps for reuse
+   *  counts in rlo_context_stats, not here. */
   int64_t bytes;
   /** The part of `bytes` that is the caller's: rlo_tensor_wrap_host,
    *  rlo_tensor_wrap_buffer. */

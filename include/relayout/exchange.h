@@ -166,18 +166,19 @@ typedef struct rlo_exchange_options {
 typedef struct rlo_exchange_info {
   /** sizeof(rlo_exchange_info). */
   size_t struct_size;
-  /** What a run will send and receive, and the largest message, in packed
-   *  bytes. Those that all processes send together are the plan's least;
-   *  elements of parts of bytes add up to a byte for each message. */
+  /** Messages and packed bytes that a run sends and receives, and the largest
+   *  message. Over all processes the bytes add up to the plan's least; where
+   *  elements are parts of bytes, each message may take a byte more. */
   int64_t messages_to_send, bytes_to_send;
   int64_t messages_to_receive, bytes_to_receive;
   int64_t largest_message_bytes;
-  /** Of these, between two members without a message in memory. */
+  /** The part of these that goes between two members without a message in
+   *  memory. */
   int64_t direct_messages, direct_bytes;
-  /** Of the last run, so far. */
+  /** The same counts of the last run, so far. */
   int64_t messages_sent, bytes_sent;
   int64_t messages_received, bytes_received;
-  /** Of these, through the link. */
+  /** The part of these that went through the link. */
   int64_t link_messages_sent, link_bytes_sent;
   int64_t link_messages_received, link_bytes_received;
   /** Messages in host memory and in buffers: allocated when the exchange is

@@ -37,7 +37,7 @@ typedef struct rlo_gradient_call {
   int32_t num_saved;
   /** The name of each, for rlo_gradient_saved; NULL for one without a name. */
   const char *const *saved_names;
-  /** Of all inputs, saved or not. */
+  /** The shapes of all inputs, saved or not. */
   const rlo_shape *const *input_shapes;
   int32_t num_inputs;
   /** The names that the kernel's config gives them, for rlo_gradient_input. */

@@ -230,7 +230,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_kernel_output(rlo_kernel_call *call,
                                                    rlo_tensor **out_tensor);
 
 /**
- * As rlo_kernel_output, for a kernel that computes on the host: returns the
+ * Like rlo_kernel_output, for a kernel that computes on the host: returns the
  * memory of output `n`, to be written before the kernel returns.
  * @param out_data  NULL for 0 bytes.
  * @return also RLO_UNSUPPORTED if the call's backend has no host memory.

@@ -77,7 +77,7 @@ typedef struct rlo_numpy_view {
   /** Where slot 0 of the shape lies from the element 0,...,0 (the address that
    *  NumPy gives): 0, or below it where strides are negative. */
   int64_t offset_bytes;
-  /** As in rlo_npy_header. */
+  /** The same as in rlo_npy_header. */
   bool is_byte_swapped;
 } rlo_numpy_view;
 

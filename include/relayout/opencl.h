@@ -223,13 +223,12 @@ RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
  * Plans a problem for a context's device. Builds no program, unless it
  * measures.
  *
- * What is planned is the kernel for memory aligned as whole buffers are. The
- * one for memory aligned to the element only, where that is another, is planned
- * by rlo_plan_prepare, or by the first enqueue that needs it; rlo_plan_info
- * describes the first. A context remembers what it planned for the 256 problems
- * used last, in a few microseconds' time and some 2 KiB each, and forgets it
- * when its wisdom changes; not what a family, a schedule or a measurement
- * decided.
+ * Plans the kernel for memory that is aligned like whole buffers. If memory
+ * that is aligned to the element only needs another kernel, rlo_plan_prepare
+ * plans it, or the first enqueue that needs it; rlo_plan_info describes the
+ * first. A context remembers what it planned for the 256 problems used last, in
+ * a few microseconds' time and some 2 KiB each, and forgets it when its wisdom
+ * changes; not what a family, a schedule or a measurement decided.
  *
  * Where a compiled kernel turns out to run smaller work-groups only, the
  * problem is planned again for those, by rlo_plan_prepare or the first enqueue;
@@ -425,7 +424,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_copy_limit(rlo_context *context,
 typedef struct rlo_operands {
   /** sizeof(rlo_operands). */
   size_t struct_size;
-  /** As rlo_enqueue takes them. */
+  /** The operands of rlo_enqueue. */
   cl_mem src;
   int64_t src_offset_bytes;
   cl_mem dst;
@@ -531,7 +530,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_context_save_wisdom(rlo_context *context,
 RLO_API void rlo_context_clear_wisdom(rlo_context *context);
 
 /**
- * As rlo_plan_explain for the context's device, with its wisdom: reports the
+ * Like rlo_plan_explain, for the context's device, with its wisdom: reports the
  * plan that rlo_plan_create makes for memory of this alignment. Does not
  * measure.
  * @param out_report  the caller releases it with rlo_plan_report_release.

@@ -462,7 +462,7 @@ rlo_segment_sum_create(const rlo_shape *src,
 /** Give a segment sum back; NULL is legal. */
 RLO_API void rlo_segment_sum_release(rlo_segment_sum *sum);
 
-/** What its memories must have, in bytes. */
+/** The least sizes of its memories, in bytes. */
 typedef struct rlo_segment_sum_sizes {
   int64_t src_bytes, ids_bytes, dst_bytes;
   /** The order: offsets of the segments, then the rows. */

@@ -72,7 +72,7 @@ typedef enum rlo_effort {
   RLO_EFFORT_MEASURE = 1
 } rlo_effort;
 
-/** What a family and a schedule were chosen by. */
+/** The reason why a family and a schedule were chosen. */
 typedef enum rlo_plan_decision {
   /** The best prediction; or there was no choice. */
   RLO_PLAN_DECISION_ESTIMATE = 0,

@@ -234,23 +234,23 @@ rlo_problem_canonicalize(rlo_problem *problem,
                          rlo_problem_trace_fn trace,
                          void *payload);
 
-/** Whether the box has no points. */
+/** Tells if the box has no points. */
 RLO_API bool rlo_problem_is_empty(const rlo_problem *problem);
 
 /** Bits of one unit of the destination: unit_bits, or arithmetic.dst_unit_bits
  * if the problem computes. */
 RLO_API int32_t rlo_problem_dst_unit_bits(const rlo_problem *problem);
 
-/** Whether points are summed: some axis of extent above 1 is a reduction axis.
+/** Tells if points are summed: an axis of extent above 1 is a reduction axis.
  */
 RLO_API bool rlo_problem_is_sum(const rlo_problem *problem);
 
-/** Whether some term loads an index, so that there is a third memory. */
+/** Tells if a term loads an index, so that there is a third memory. */
 RLO_API bool rlo_problem_loads(const rlo_problem *problem);
 
-/** Whether two problems have the same unit, axes, forms, terms, guards, update,
- * arithmetic and (with a PAD guard) fill, entry by entry. Buffer sizes and byte
- * counts are not compared, except those of loaded indices. */
+/** Tells if two problems have the same unit, axes, forms, terms, guards,
+ * update, arithmetic and (with a PAD guard) fill, entry by entry. Buffer sizes
+ * and byte counts are not compared, except those of loaded indices. */
 RLO_API bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b);
 
 /** A 64-bit hash of what rlo_problem_equal compares. */
@@ -310,7 +310,7 @@ rlo_problem_run_host_indexed(const rlo_problem *problem,
                              void *dst);
 
 /**
- * Whether every unit of the source is read at most once, judged by
+ * Tells if every unit of the source is read at most once, judged by
  * the strides: false may also mean that strides do not decide it.
  * Each gradient of such a movement is a movement, in every element type.
  * @return RLO_OK; or what rlo_problem_canonicalize returns.

@@ -24,7 +24,7 @@ RLO_BEGIN_DECLS
  */
 typedef struct rlo_redistribution rlo_redistribution;
 
-/** What is to be moved; begin with RLO_REDISTRIBUTION_OPTIONS_INIT. All is
+/** The array to move; begin with RLO_REDISTRIBUTION_OPTIONS_INIT. All is
  *  borrowed for the call; the plan keeps references to the shardings. */
 typedef struct rlo_redistribution_options {
   size_t struct_size;
@@ -51,7 +51,7 @@ typedef struct rlo_redistribution_piece {
   /** Which summand of an unreduced source it belongs to, from 0. Receivers add
    *  the summands of a box in this order. */
   int64_t addend;
-  /** Of the whole destination, by its own dimensions. Never empty. */
+  /** A box of the whole destination, by its own dimensions. Never empty. */
   rlo_box box;
   /** Packed: elements without padding in between. */
   int64_t bytes;
@@ -72,11 +72,12 @@ typedef struct rlo_redistribution_cost {
    *  devices need and do not hold. */
   int64_t bytes_sent, least_bytes_sent;
   int64_t largest_message_bytes;
-  /** Of the device that receives, or sends, most. */
+  /** Bytes of the device that receives, or sends, most. */
   int64_t most_bytes_received, most_bytes_sent;
   /** Packed bytes of source and destination, of the device that holds most. */
   int64_t most_bytes_resident;
-  /** What replicating the array first would send, and hold on each device. */
+  /** Bytes that replicating the array first would send, and hold on each
+   *  device. */
   int64_t replicate_bytes_sent, replicate_bytes_resident;
   /** The rounds of a pairwise exchange in which somebody sends. In round r
    *  devices a and b exchange what they have for each other where a XOR b is r,
@@ -150,7 +151,7 @@ rlo_redistribution_visit_sends(const rlo_redistribution *plan,
                                rlo_redistribution_fn fn,
                                void *payload);
 
-/* What a piece is to do, as problems on one device. A message is the piece's
+/* The work for a piece, as problems on one device. A message is the piece's
  * box as a packed row-major array, by the destination's dimensions and in its
  * element size. Each function returns RLO_OK; RLO_OUT_OF_RANGE for a device
  * that takes no part, or a box that it does not hold; the statuses of

@@ -20,9 +20,8 @@ RLO_BEGIN_DECLS
  * Ownership. Every reference that a function of the library returns to this
  * thread while the scope is the innermost one of its engine belongs to the
  * scope: the caller need not release it, and borrows it until the scope ends.
- * What existed before is not affected, nor are references of the caller's own
- * (rlo_tensor_retain), those of tapes, and those of results that are still
- * pending: such a tensor lives on.
+ * A tensor lives on if it existed before, or if somebody holds a reference: the
+ * caller (rlo_tensor_retain), a tape, a result that is still pending.
  *
  * A caller may release such a reference all the same, which frees the tensor
  * early: rlo_tensor_release takes the scope's reference first, and the scope

@@ -33,7 +33,7 @@ RLO_BEGIN_DECLS
 /** A queue of jobs, with budgets and the contexts that run their pieces. */
 typedef struct rlo_service rlo_service;
 typedef struct rlo_job rlo_job;
-/** As in relayout/opencl.h. */
+/** The context of relayout/opencl.h. */
 typedef struct rlo_context rlo_context;
 
 /** Begin with RLO_SERVICE_OPTIONS_INIT. */
@@ -145,12 +145,12 @@ typedef struct rlo_job_options {
 #define RLO_JOB_OPTIONS_INIT \
   { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL }
 
-/** What a job will do. */
+/** The work and the memory that a job will take. */
 typedef struct rlo_job_estimate {
   /** sizeof(rlo_job_estimate). */
   size_t struct_size;
   int32_t num_passes;
-  /** Of all passes together. */
+  /** The sums over all passes. */
   int64_t num_pieces;
   int64_t bytes_read, bytes_written;
   /** The length in bytes of the contiguous runs that are read and written, not
@@ -158,8 +158,8 @@ typedef struct rlo_job_estimate {
   int64_t read_run_bytes, write_run_bytes;
   /** Staging memory, and buffers on each device. */
   int64_t host_bytes, device_bytes;
-  /** What is used of the destination's storage behind dst_bytes, by two
-   *  passes. */
+  /** Bytes of the destination's storage behind dst_bytes that two passes use.
+   */
   int64_t scratch_bytes;
   /** The time of a copy of the source to the destination, divided by the
    *  expected time. */
@@ -217,7 +217,7 @@ rlo_service_submit(rlo_service *service,
 typedef enum rlo_job_state {
   RLO_JOB_QUEUED = 0,
   RLO_JOB_RUNNING = 1,
-  /** What was written is made durable. */
+  /** The service makes durable what the job has written. */
   RLO_JOB_FINISHING = 2,
   RLO_JOB_DONE = 3,
   RLO_JOB_FAILED = 4,
@@ -253,8 +253,8 @@ typedef struct rlo_job_info {
   /** How long threads were busy with each stage, added up over the threads: the
    *  longest is, mostly, what the job waits for. */
   double stage_seconds[RLO_STAGE_COUNT];
-  /** Of bytes_done: what an earlier job with the same journal has read and
-   *  written, and this one need not. */
+  /** The part of bytes_done that an earlier job with the same journal has read
+   *  and written, so that this one need not. */
   int64_t bytes_resumed;
   /** The shortest transfers that the job's storages have made so far, in bytes,
    *  but for those that end with the storage; 0: none. Those at edges aside, at

@@ -65,7 +65,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_make(rlo_dtype dtype,
                                                 int32_t rank,
                                                 rlo_shape *out_shape);
 
-/** As rlo_shape_make, with a layout (copied), which is validated. An element
+/** Like rlo_shape_make, with a layout (copied), which is validated. An element
  *  size that is the type's own becomes 0, so that equal shapes are equal. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_make_with_layout(rlo_dtype dtype,
@@ -93,7 +93,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
                                                         int32_t rank,
                                                         rlo_shape *out_shape);
 
-/** As rlo_shape_validate, but dynamic dimensions may be unbounded (unless a
+/** Like rlo_shape_validate, but dynamic dimensions may be unbounded (unless a
  *  dense layout pads them). Sizes are not checked then. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_validate_unbounded(const rlo_shape *shape);

@@ -45,9 +45,9 @@ typedef enum rlo_status {
   RLO_OVERFLOW = 3,
   /** Meaningful, but beyond a documented limit of this version or device. */
   RLO_UNSUPPORTED = 4,
-  /** What was named does not exist: a file, a platform, a device. */
+  /** A file, a platform, a device or a name does not exist. */
   RLO_NOT_FOUND = 5,
-  /** What was to be created exists already. */
+  /** The thing to create exists already. */
   RLO_ALREADY_EXISTS = 6,
   /** Host or device memory ran out, or a budget of ours would be exceeded. */
   RLO_OUT_OF_MEMORY = 7,

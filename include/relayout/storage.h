@@ -46,10 +46,11 @@ typedef struct rlo_storage_traits {
   int32_t good_depth;
   /** Writes are refused with RLO_INVALID_ARGUMENT. */
   bool is_read_only;
-  /** Of a file: transfers of 64 KiB and more go past the system's page cache
-   *  (O_DIRECT), but for what of a written one is not whole blocks, mostly of
-   *  4 KiB. Costs each thread that transfers a MiB of memory, beside a job's
-   *  budget, unless its memory is aligned. Ignored by other storages. */
+  /** Transfers of 64 KiB and more to and from a file go past the system's page
+   *  cache (O_DIRECT), but for the ends of a written one that are no whole
+   *  blocks, mostly of 4 KiB. Costs each thread that transfers a MiB of memory,
+   * beside a job's budget, unless its memory is aligned. Ignored by other
+   * storages. */
   bool is_direct;
 } rlo_storage_traits;
 
@@ -106,7 +107,7 @@ typedef struct rlo_storage_ops {
 RLO_API RLO_NODISCARD rlo_status
 rlo_storage_from_memory(void *memory, int64_t bytes, rlo_storage **out_storage);
 
-/** As rlo_storage_from_memory, for memory that is only read. */
+/** Like rlo_storage_from_memory, for memory that is only read. */
 RLO_API RLO_NODISCARD rlo_status rlo_storage_from_const_memory(
     const void *memory, int64_t bytes, rlo_storage **out_storage);
 
@@ -121,7 +122,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_storage_from_const_memory(
  * one has to lie in it. A job that finds the file shorter fails with
  * RLO_DATA_LOSS.
  *
- * As with every close of a file, releasing the storage drops the POSIX record
+ * Releasing the storage, like every close of a file, drops the POSIX record
  * locks (F_SETLK) that the process has on it.
  *
  * @param offset  of position 0, in bytes from the beginning of the file.

@@ -94,7 +94,7 @@ RLO_API int64_t rlo_tensor_bytes(const rlo_tensor *tensor);
  *  be computed on; borrowed from the tensor. NULL for NULL. */
 RLO_API const char *rlo_tensor_backend_name(rlo_tensor *tensor);
 
-/** Whether the bytes are still to be computed; false for NULL. */
+/** Tells if the bytes are still to be computed; false for NULL. */
 RLO_API bool rlo_tensor_is_pending(rlo_tensor *tensor);
 
 /** Computes the bytes of a pending tensor; does nothing for others.
@@ -132,7 +132,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_tensor_view(rlo_tensor *tensor,
                                                  const rlo_shape *shape,
                                                  rlo_tensor **out_view);
 
-/** Whether two tensors share their memory; false for NULL and pending ones. */
+/** Tells if two tensors share their memory; false for NULL and pending ones. */
 RLO_API bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b);
 
 RLO_END_DECLS

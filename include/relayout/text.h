@@ -71,7 +71,7 @@ RLO_API size_t rlo_layout_format(const rlo_layout *layout,
                                  char *buffer,
                                  size_t capacity);
 
-/** As rlo_shape_format without the layout, XLA's HumanString: "f32[2,<=3]".
+/** Like rlo_shape_format without the layout, XLA's HumanString: "f32[2,<=3]".
  */
 RLO_API size_t rlo_shape_human_string(const rlo_shape *shape,
                                       char *buffer,
@@ -84,8 +84,8 @@ RLO_API size_t rlo_shape_human_string(const rlo_shape *shape,
  *
  *   (f32[1], (f32[2]{0}, token[]), opaque[], b(s32[3]), ())
  *
- * What XLA prints is read, within the limits of shape_tree.h. Nesting takes no
- * stack.
+ * Reads whatever XLA prints, within the limits of shape_tree.h. Nesting takes
+ * no stack.
  * @param out_tree  released by rlo_shape_tree_release; NULL on failure.
  * @return as rlo_shape_parse, within RLO_TEXT_MAX_TREE_BYTES;
  *         RLO_UNSUPPORTED beyond the limits of shape_tree.h;
