@@ -18,7 +18,7 @@ typedef struct rlo__array_sizes {
 } rlo__array_sizes;
 
 /** Adds a subshape: an array or a buffer; an opaque value; a tuple and a token
- *  add nothing. Returns RLO_OK; RLO_OVERFLOW if a sum leaves 64 bits, and the
+ *  add nothing. Returns RLO_OK; RLO_OVERFLOW if a sum exceeds 64 bits, and the
  *  sums are then undefined. */
 RLO_NODISCARD rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
                                               const rlo_subshape *subshape);

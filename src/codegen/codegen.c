@@ -76,8 +76,8 @@ rlo_status rlo__codegen_parts(const rlo__program_parts *parts,
   spec.has_own_builtins = true;
   name_kernel(parts, source, rlo__str_text(&defines), &spec);
   rlo__str options = rlo__str_growing();
-  /* Of processors without AVX-512 PoCL's clang warns, on the caller's standard
-   * error, that vectors of 64 bytes are passed in another way. */
+  /* -w: on processors without AVX-512 PoCL's clang warns, on the caller's
+   * standard error, that vectors of 64 bytes are passed in another way. */
   rlo__str_printf(&options,
                   "-cl-std=CL1.2 -w -DRLO_KERNEL=%s%s",
                   spec.kernel_name,

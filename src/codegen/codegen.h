@@ -24,8 +24,8 @@ typedef struct rlo__program_spec {
   bool has_own_builtins;
 } rlo__program_spec;
 
-/** What a program is made of: a kernel file, and the constants compiled into
- *  it. Borrowed, as rlo__launch has them. */
+/** The parts of a program: a kernel file, and the constants compiled into it.
+ *  Borrowed from the rlo__launch. */
 typedef struct rlo__program_parts {
   const char *kernel_file;
   const rlo__define *defines;
@@ -33,7 +33,7 @@ typedef struct rlo__program_parts {
   const int64_t *numbers;
 } rlo__program_parts;
 
-/** As rlo__codegen_program, of a program's parts. */
+/** Like rlo__codegen_program, from the parts of a program. */
 RLO_NODISCARD rlo_status rlo__codegen_parts(const rlo__program_parts *parts,
                                             rlo__program_spec *out_spec);
 

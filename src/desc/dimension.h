@@ -26,7 +26,7 @@ RLO_NODISCARD rlo_status rlo__dim_find(const char *what,
 typedef struct rlo__dim_set {
   int32_t rank;
   bool has[RLO_MAX_RANK];
-  /** Of those it has: the number that the caller gave. */
+  /** The number that the caller gave for each of these. */
   int64_t numbers[RLO_MAX_RANK];
 } rlo__dim_set;
 

@@ -287,7 +287,7 @@ typedef struct reach {
   int32_t top;
   /** The smallest positive value is 2^bottom. */
   int32_t bottom;
-  /** Not every mantissa is finite with the largest exponent. */
+  /** With the largest exponent some mantissas are not finite. */
   bool is_top_short;
 } reach;
 

@@ -6,7 +6,7 @@
 
 /** Which bit patterns of a float format are not finite values. */
 typedef enum rlo__float_specials {
-  /** Not a float format. */
+  /** The type is no float. */
   RLO__FLOAT_NONE = 0,
   /** IEEE 754: exponent all ones is an infinity (mantissa 0) or a NaN. */
   RLO__FLOAT_IEEE,

@@ -52,7 +52,7 @@ rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
   return RLO_OK;
 }
 
-/* Whether two entries name one dimension, each from the beginning or the end.
+/* Tells if two entries name one dimension, each from the beginning or the end.
  */
 static bool is_same_entry(int32_t a, int32_t b, int32_t size) {
   return (a < 0 ? a + size : a) == (b < 0 ? b + size : b);

@@ -15,7 +15,7 @@ typedef struct rlo__stride {
 } rlo__stride;
 
 /**
- * Whether each stride is wider than the span of all narrower ones, so that no
+ * Tells if each stride is wider than the span of all narrower ones, so that no
  * two indices share a slot. False as well if that span does not fit in 64 bits.
  *
  * @param list  `count` dimensions of extent > 1; sorted in place, the widest

@@ -39,7 +39,7 @@ struct rlo__host_mover {
   double work;
   /** Bytes of indices that the caller has to give, if it loads any. */
   int64_t index_bytes;
-  /** Whether some part runs beyond its memory, so that the parts are no use. */
+  /** True if a part runs beyond its memory, so that the parts are of no use. */
   bool is_beyond;
 };
 
@@ -152,10 +152,10 @@ static bool form_is_within(const rlo_problem *problem,
          rlo__ceil_div(end, 8) <= bytes;
 }
 
-/* Whether every point of a canonical problem that is not empty certainly stays
- * within the two memories: by the bounds of the forms over the box, where the
- * guards that hold for a term alone count and others do not. False may also
- * mean that this does not decide it. */
+/* Tells if every point of a canonical problem that is not empty is proven to
+ * stay within the two memories, by the bounds of the forms over the box. Guards
+ * on a term alone count, others do not. False may also mean that the bounds do
+ * not decide it. */
 static bool is_within(const rlo_problem *problem) {
   term_bounds terms;
   if (!bound_terms(problem, &terms)) {
@@ -238,7 +238,7 @@ static void drop_parts(rlo__host_mover *mover) {
   mover->work = 0;
 }
 
-/** Whether the order of points matters. */
+/** Tells if the order of points matters, so that one share runs them all. */
 static bool is_one_share(const rlo_problem *problem) {
   return problem->update == RLO_UPDATE_COMBINE &&
          (problem->arithmetic.is_sequential || rlo_problem_is_sum(problem));

@@ -140,8 +140,8 @@ static bool is_unit(int64_t bytes) {
   return bytes <= 16 && (bytes & (bytes - 1)) == 0;
 }
 
-/** Whether the plane of the first axes is a few streams that become one run, or
- *  one run that becomes a few streams; then sets the move. */
+/** Sets the move and returns true if the plane of the first axes is a few
+ * streams that become one run, or one run that becomes a few streams. */
 static bool find_streams(rlo__host_nest *nest) {
   const int64_t grain = nest->grain_bytes;
   const rlo__host_side *from = &nest->along_src;
@@ -205,7 +205,7 @@ static int64_t cut(int64_t extent, int64_t most, int64_t multiple) {
   return rounded <= most ? rounded : most;
 }
 
-/** Whether each row of the destination begins with a line, if the memory does.
+/** Tells if each row of the destination begins with a line, if the memory does.
  */
 static bool has_line_rows(const chooser *c) {
   const rlo__host_nest *nest = c->nest;

@@ -48,7 +48,7 @@ typedef struct rlo__host_loop {
   int64_t src_step, dst_step;
 } rlo__host_loop;
 
-/** What moves a tile. */
+/** The way in which a tile is moved. */
 typedef enum rlo__host_move {
   /** Grain by grain. */
   RLO__HOST_MOVE_GRAINS,
@@ -77,7 +77,7 @@ typedef struct rlo__host_nest {
   int64_t num_turns;
   /** Bytes that it writes. */
   int64_t written_bytes;
-  /** Whether all tiles begin at multiples of a line, if the memory does. */
+  /** True if all tiles begin at multiples of a line, if the memory does. */
   bool has_line_steps;
   bool is_past_caches;
   /** The source is `fill`, not the caller's. */

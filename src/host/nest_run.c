@@ -273,8 +273,9 @@ static void move_blocks(const tile *t,
   }
 }
 
-/** Of a split `columns` has the streams, of a join `rows` has; the other one
- * has its first position only. */
+/** Splits a run into streams, whose positions are `columns`, or joins streams,
+ * whose positions are `rows`; the run begins at the first entry of the other.
+ */
 static void move_streams(const tile *t, uint8_t *dst, const int64_t *columns) {
   const int64_t grain = t->grain_bytes;
   const int64_t *rows = t->workspace->rows;
@@ -338,7 +339,7 @@ static void splat(const tile *t) {
 
 /* ---------------------------------------------------------------- the stage */
 
-/** Whether the columns of a tile follow each other in the destination. */
+/** Tells if the columns of a tile follow each other in the destination. */
 static bool columns_touch(const tile *t) {
   const int64_t *columns = t->workspace->columns;
   if (t->nest->move == RLO__HOST_MOVE_JOIN) {

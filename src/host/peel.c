@@ -66,7 +66,7 @@ static int64_t ceil_div(int64_t a, int64_t b) {
   return -rlo__floor_div(-a, b);
 }
 
-/** @return false if a number leaves 64 bits. */
+/** @return false if a number exceeds 64 bits. */
 static bool find_cut(const rlo_problem *problem,
                      const rlo_guard *guard,
                      cut *out) {
@@ -125,7 +125,8 @@ static rlo_status peel_slice(peeler *p,
   return status;
 }
 
-/** Whether the guard is undecided somewhere in the slice. */
+/** Tells if the guard may hold for some points of the slice and fail for
+ * others. */
 static bool is_mixed(const rlo_problem *problem,
                      const rlo_guard *guard,
                      int32_t axis,

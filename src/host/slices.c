@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "ir/piece.h"
 
-/** Whether each axis steps over all that the later ones span together. */
+/** Tells if each axis steps over all that the later ones span together. */
 static bool is_nested(const rlo_problem *problem) {
   int64_t span = 1;
   for (int32_t a = problem->num_axes - 1; a >= 0; --a) {

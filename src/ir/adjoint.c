@@ -42,7 +42,7 @@ static void swap_maps(rlo_problem *problem, rlo_dtype sum_type) {
   problem->update = RLO_UPDATE_COMBINE;
 }
 
-/* Whether no two points write one cell of a problem, except along reduction
+/* Tells if no two points write one cell of a problem, except along reduction
  * axes if `is_summing`. */
 static bool writes_once(const rlo_problem *problem, bool is_summing) {
   for (int32_t t = 0; t < problem->num_terms; ++t) {

@@ -302,8 +302,8 @@ static void set_part_bits(uint8_t unit[16],
   }
 }
 
-/* As part_bits; the imaginary part of a real number is 0. A pred takes its
- * whole byte, if it has one. */
+/* Like part_bits, but the imaginary part of a real number is 0. A pred takes
+ * its whole byte, if it has one. */
 static uint64_t value_bits(const uint8_t unit[16], rlo_dtype dtype, int part) {
   if (dtype == RLO_DTYPE_PRED) {
     return part == 0 && unit[0] != 0;

@@ -21,8 +21,8 @@ rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic);
  */
 rlo_dtype rlo__arithmetic_part(rlo_dtype dtype);
 
-/** Whether values of a valid type can be added: not pred, nor integers below a
- * byte. */
+/** Tells if values of a valid type can be added: all but pred and integers
+ * below a byte. */
 bool rlo__arithmetic_is_addable(rlo_dtype dtype);
 
 /** Converts one value, passed as raw bits and zero-extended. The types are

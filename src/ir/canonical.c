@@ -19,7 +19,7 @@ typedef struct canonicalizer {
   int32_t max_unit_bits;
   rlo_problem_trace_fn trace;
   void *payload;
-  /** Whether the current round has changed anything. */
+  /** True if the current round has changed something. */
   bool has_changed;
 } canonicalizer;
 
@@ -120,7 +120,7 @@ static rlo_status align_axis(rlo_problem *problem, int32_t number) {
         fits && rlo__mul_add(form->base, -shift, form->axis[axis], &form->base);
   }
   return fits ? RLO_OK
-              : RLO_FAIL(RLO_OVERFLOW, "an aligned axis leaves 64 bits");
+              : RLO_FAIL(RLO_OVERFLOW, "an aligned axis exceeds 64 bits");
 }
 
 /* Tries to make a term linear by splitting the axes at the radices where their
@@ -153,7 +153,7 @@ static rlo_status resolve_term(const rlo_problem *problem,
     return RLO_OK;
   }
   if (!rlo__rewrite_replace_term(trial, number, &linear)) {
-    return RLO_FAIL(RLO_OVERFLOW, "a split position leaves 64 bits");
+    return RLO_FAIL(RLO_OVERFLOW, "a split position exceeds 64 bits");
   }
   *out_is_linear = true;
   return RLO_OK;
@@ -204,7 +204,7 @@ static rlo_status flip_axes(canonicalizer *c) {
     }
     if (stride < 0) {
       if (!rlo__rewrite_flip(c->problem, a)) {
-        return RLO_FAIL(RLO_OVERFLOW, "a reversed axis leaves 64 bits");
+        return RLO_FAIL(RLO_OVERFLOW, "a reversed axis exceeds 64 bits");
       }
       note(c, "count axis %d backwards", a);
     }

@@ -107,7 +107,7 @@ static rlo_status bits_overflow(void) {
 }
 
 /* Begins with the bits [first, end), `first` rounded down to a granule: of
- * units of 3 bits 24, so that even the rounding can leave 64 bits. */
+ * units of 3 bits 24, so that even the rounding can exceed 64 bits. */
 static bool begin_sketch(
     int64_t unit_bits, int64_t first, int64_t end, bool is_exact, sketch *s) {
   memset(s, 0, sizeof *s);
@@ -236,7 +236,7 @@ static rlo_status draw_lattice(const values *v,
   return RLO_OK;
 }
 
-/* The values of a form over the box. False if one leaves 64 bits. */
+/* The values of a form over the box. False if one exceeds 64 bits. */
 static bool list_values(const rlo_problem *problem,
                         const rlo_form *form,
                         values *out) {

@@ -30,8 +30,7 @@ typedef struct rlo__lattice {
   int64_t strides[RLO_MAX_AXES];
   /** Length of the innermost contiguous run; 0 for no byte. */
   int64_t run_bytes;
-  /** Whether the problem touches every bit of every byte. If not, some may be
-   *  untouched. */
+  /** True if the problem is known to touch every bit of every byte. */
   bool is_exact;
 } rlo__lattice;
 
@@ -41,7 +40,7 @@ typedef struct rlo__lattice {
  * or where its dims would overlap. The first byte is the first of a unit, and
  * with dims each run is a whole number of units.
  *
- * @return RLO_OK; RLO_OVERFLOW if a position in bits leaves 64 bits;
+ * @return RLO_OK; RLO_OVERFLOW if a position in bits exceeds 64 bits;
  *         RLO_OUT_OF_MEMORY; or what rlo_problem_canonicalize returns.
  */
 RLO_NODISCARD rlo_status rlo__problem_footprint(const rlo_problem *problem,
@@ -61,8 +60,8 @@ const rlo_form *rlo__side_form(const rlo_problem *problem,
 /** Bits of one unit on a side. */
 int32_t rlo__side_unit_bits(const rlo_problem *problem, rlo__problem_side side);
 
-/** Whether points where the guard does not hold leave the side alone: a padded
- * cell is written, and nothing is read for it. */
+/** Tells if points where the guard does not hold leave the side alone. A padded
+ * cell is written, but nothing is read for it. */
 bool rlo__side_guarded_by(const rlo_guard *guard, rlo__problem_side side);
 
 /** At how many points of the box the guards that matter for a side hold. */

@@ -9,10 +9,10 @@
 /** *form += factor * other. False, with *form undefined, on overflow. */
 bool rlo__form_add(rlo_form *form, int64_t factor, const rlo_form *other);
 
-/** Whether no axis and no term has a coefficient. */
+/** Tells if no axis and no term has a coefficient. */
 bool rlo__form_is_constant(const rlo_form *form);
 
-/** Whether a term of the problem has a coefficient. */
+/** Tells if a term of the problem has a coefficient. */
 bool rlo__form_has_terms(const rlo_problem *problem, const rlo_form *form);
 
 bool rlo__form_equal(const rlo_form *a, const rlo_form *b);

@@ -9,7 +9,7 @@
 #include "ir/rewrite.h"
 
 static rlo_status overflow(void) {
-  return RLO_FAIL(RLO_OVERFLOW, "a guard of the problem leaves 64 bits");
+  return RLO_FAIL(RLO_OVERFLOW, "a guard of the problem exceeds 64 bits");
 }
 
 /* ceil(a / b), b > 0, for either sign of a. */
@@ -112,7 +112,7 @@ static rlo_status absorb(rlo_problem *problem, int32_t number, int32_t axis) {
 }
 
 /*
- * Whether `other` fails wherever `guard` does: other = k * guard + rest with
+ * Tells if `other` fails wherever `guard` does: other = k * guard + rest with
  * k > 0, so where guard's form is at or above its limit, other's is at least
  * k * limit + min(rest). Guards with two bounding sides imply nothing here.
  */

@@ -10,7 +10,7 @@
 #include "ir/lower.h"
 
 static rlo_status overflow(void) {
-  return RLO_FAIL(RLO_OVERFLOW, "an index of the chain leaves 64 bits");
+  return RLO_FAIL(RLO_OVERFLOW, "an index of the chain exceeds 64 bits");
 }
 
 static rlo_status add(rlo_form *form, int64_t factor, const rlo_form *other) {

@@ -37,7 +37,7 @@ typedef struct rlo__index_rule {
   int64_t first, count;
 } rlo__index_rule;
 
-/** What a result element holds whose operand element is out of bounds. */
+/** The value of a result element whose operand element is out of bounds. */
 typedef enum rlo__out_of_bounds {
   /** No element is out of bounds. */
   RLO__OOB_NONE,

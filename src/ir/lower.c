@@ -11,7 +11,7 @@
 #include "ir/problem.h"
 
 static rlo_status overflow(void) {
-  return RLO_FAIL(RLO_OVERFLOW, "a position of the relayout leaves 64 bits");
+  return RLO_FAIL(RLO_OVERFLOW, "a position of the relayout exceeds 64 bits");
 }
 
 static rlo_status add(rlo_form *form, int64_t factor, const rlo_form *other) {

@@ -59,8 +59,9 @@ RLO_NODISCARD rlo_status rlo__lower_load(const rlo_shape *indices,
                                          rlo_problem *problem,
                                          rlo_form *out);
 
-/** As rlo__lower_load at a position given as a form; the caller sets index_bits
- *  and index_bytes of the problem. @return RLO_OK or RLO_UNSUPPORTED. */
+/** Like rlo__lower_load, at a position given as a form; the caller sets
+ * index_bits and index_bytes of the problem. @return RLO_OK or RLO_UNSUPPORTED.
+ */
 RLO_NODISCARD rlo_status rlo__lower_load_at(rlo_problem *problem,
                                             const rlo_form *position,
                                             int64_t limit,

@@ -10,8 +10,8 @@
 #include "ir/update.h"
 #include "ir/validate.h"
 
-/* Whether a form depends on one of the axes that are marked, or on one of the
- * first `num_terms` terms that are. */
+/* Tells if a form depends on a marked axis, or on a marked term among the first
+ * `num_terms`. */
 static bool sees(const rlo_problem *problem,
                  const rlo_form *form,
                  const bool *axes,

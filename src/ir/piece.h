@@ -29,7 +29,7 @@ RLO_NODISCARD rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
                                                    const int64_t *ends,
                                                    rlo_problem *out);
 
-/** As rlo__problem_restrict_box, for a single axis. @return also
+/** Like rlo__problem_restrict_box, for a single axis. @return also
  *  RLO_INVALID_ARGUMENT for no axis of the problem. */
 RLO_NODISCARD rlo_status rlo__problem_restrict(const rlo_problem *problem,
                                                int32_t axis,
@@ -67,10 +67,10 @@ RLO_NODISCARD rlo_status rlo__problem_packing(const rlo_problem *problem,
                                               bool *out_is_hull);
 
 /**
- * As rlo__problem_packing, in memory without bounds: where guards skip points,
- * the lattice may reach beyond the side's memory, before byte 0 too, by bytes
- * that are not touched. So it is the same wherever in the memory the points
- * lie, and no hull because of where the memory ends.
+ * Like rlo__problem_packing, in memory without bounds: where guards skip
+ * points, the lattice may reach beyond the side's memory, before byte 0 too, by
+ * bytes that are not touched. So the lattice does not depend on where in the
+ * memory the points lie, and the end of the memory never makes it a hull.
  * @param problem  changed meanwhile, and restored.
  */
 RLO_NODISCARD rlo_status rlo__problem_packing_unbounded(rlo_problem *problem,

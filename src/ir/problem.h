@@ -13,7 +13,7 @@ void rlo__problem_copy(const rlo_problem *from, rlo_problem *out_copy);
  *  guards and terms, of which it counts none. */
 void rlo__problem_clear(rlo_problem *out_problem);
 
-/** As rlo_problem_canonicalize without a trace, in place: on failure *problem
+/** Like rlo_problem_canonicalize without a trace, in place: on failure *problem
  *  is undefined. */
 RLO_NODISCARD rlo_status
 rlo__problem_canonicalize_in_place(rlo_problem *problem, int32_t max_unit_bits);
@@ -22,7 +22,7 @@ rlo__problem_canonicalize_in_place(rlo_problem *problem, int32_t max_unit_bits);
  * of more bits than rlo_problem_hash. */
 void rlo__problem_hash_into(const rlo_problem *problem, rlo__hash *hash);
 
-/** Whether some cells may take the fill: there is a PAD guard. */
+/** Tells if cells may take the fill: there is a PAD guard. */
 bool rlo__problem_uses_fill(const rlo_problem *problem);
 
 #endif

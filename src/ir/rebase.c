@@ -154,7 +154,7 @@ static bool keeps_order(const packing *p) {
   return is_kept || num_summed == 1;
 }
 
-/* Whether guards let any point through is seen in canonical form. */
+/* Canonical form shows if guards let no point through. */
 static rlo_status look_for_points(packing *p) {
   bool is_exact;
   RLO_TRY(rlo__problem_narrow(p->problem,

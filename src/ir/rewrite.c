@@ -24,7 +24,7 @@ rlo_status rlo__rewrite_split(rlo_problem *problem,
     form->axis[low] = form->axis[axis];
     if (!rlo__mul(form->axis[axis], radix, &form->axis[axis])) {
       return RLO_FAIL(RLO_OVERFLOW,
-                      "an axis of stride %lld split at %lld leaves 64 bits",
+                      "an axis of stride %lld split at %lld exceeds 64 bits",
                       (long long)form->axis[low],
                       (long long)radix);
     }

@@ -58,7 +58,7 @@ bool rlo__problem_is_repacking(const rlo_problem *problem) {
          rlo__problem_is_conversion(problem);
 }
 
-/* Whether a form changes along an axis through a term. */
+/* Tells if a form changes along an axis through a term. */
 static bool depends_by_terms(const rlo_problem *problem,
                              const rlo_form *form,
                              int32_t axis) {

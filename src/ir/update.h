@@ -4,25 +4,25 @@
 
 #include "relayout/problem.h"
 
-/** What follows from a problem's update for its cells and axes. */
+/** Questions about cells and axes that a problem's update answers. */
 
-/** Whether two factors are equal: -0 equals 0, NaN equals nothing. Compares by
+/** Tells if two factors are equal: -0 equals 0, NaN equals nothing. Compares by
  * order, because compilers warn about == between floats. */
 bool rlo__factor_equal(double a, double b);
 
-/** Whether a cell is read before it is written (beta is not 0). */
+/** Tells if a cell is read before it is written (beta is not 0). */
 bool rlo__problem_reads_cells(const rlo_problem *problem);
 
-/** Whether a sum runs along the axis. */
+/** Tells if a sum runs along the axis. */
 bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis);
 
-/** Whether a sum runs along the axis over more than one point. */
+/** Tells if a sum runs along the axis over more than one point. */
 bool rlo__problem_is_summed(const rlo_problem *problem, int32_t axis);
 
-/** Whether values are only converted: alpha 1, beta 0, no sum. */
+/** Tells if values are only converted: alpha 1, beta 0, no sum. */
 bool rlo__problem_is_conversion(const rlo_problem *problem);
 
-/** Whether it is a conversion to the same type in units of another size. */
+/** Tells if it is a conversion to the same type in units of another size. */
 bool rlo__problem_is_repacking(const rlo_problem *problem);
 
 /** Finds the SKIP guards of a canonical problem that are linear along its last
@@ -30,7 +30,7 @@ bool rlo__problem_is_repacking(const rlo_problem *problem);
 int32_t rlo__problem_ending_guards(const rlo_problem *problem,
                                    int32_t out_guards[RLO_MAX_GUARDS]);
 
-/** Whether a form changes along an axis, itself or through a term. */
+/** Tells if a form changes along an axis, itself or through a term. */
 bool rlo__problem_form_depends_on(const rlo_problem *problem,
                                   const rlo_form *form,
                                   int32_t axis);

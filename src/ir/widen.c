@@ -11,7 +11,7 @@ static bool is_even(int64_t value) {
   return value % 2 == 0;
 }
 
-/* Whether every coefficient but that of `run` is even, and the base too if
+/* Tells if every coefficient but that of `run` is even, and the base too if
  * `with_base`. */
 static bool rest_is_even(const rlo_form *form, int32_t run, bool with_base) {
   for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
@@ -164,7 +164,7 @@ rlo_status rlo__narrow(rlo_problem *problem, int32_t bits) {
   if (!cut_form(&problem->src, parts, part) ||
       !cut_form(&problem->dst, parts, part)) {
     return RLO_FAIL(RLO_OVERFLOW,
-                    "a position, counted in parts of %d bits, leaves 64 bits",
+                    "a position, counted in parts of %d bits, exceeds 64 bits",
                     bits);
   }
   problem->extents[part] = parts;

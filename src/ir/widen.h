@@ -23,7 +23,7 @@ bool rlo__widen(rlo_problem *problem);
  */
 RLO_NODISCARD rlo_status rlo__narrow(rlo_problem *problem, int32_t bits);
 
-/** Whether the fill consists of equal parts of `bits`, which divides the unit.
+/** Tells if the fill consists of equal parts of `bits`, which divides the unit.
  */
 bool rlo__fill_repeats(const rlo_problem *problem, int32_t bits);
 

@@ -43,7 +43,7 @@ RLO_NODISCARD rlo_status rlo__ops_shape_like(const rlo_shape *src,
                                              int32_t rank,
                                              rlo_shape *out_shape);
 
-/** What a message calls an array that is joined with others. */
+/** The name in messages of an array that is joined with others. */
 typedef struct rlo__array_text {
   char text[80];
 } rlo__array_text;
@@ -53,8 +53,8 @@ const char *rlo__ops_array_text(const char *name,
                                 int32_t number,
                                 rlo__array_text *out_text);
 
-/** As rlo_chain_concatenate and rlo_chain_stack; messages call the arrays by a
- *  name, NULL for none. */
+/** Like rlo_chain_concatenate and rlo_chain_stack; messages call the arrays by
+ * a name, NULL for none. */
 RLO_NODISCARD rlo_status rlo__chain_concatenate(rlo_chain *chain,
                                                 const rlo_chain *const *others,
                                                 int32_t count,
@@ -78,7 +78,8 @@ RLO_NODISCARD rlo_status rlo__chain_append(rlo_chain *chain,
                                            const rlo__index_step *step,
                                            const rlo_shape *result);
 
-/** As rlo__chain_append for one part; the shape of the chain is unchanged. */
+/** Like rlo__chain_append, for one part; the shape of the chain is unchanged.
+ */
 RLO_NODISCARD rlo_status rlo__chain_append_to_part(rlo_chain *chain,
                                                    int32_t part,
                                                    const rlo__index_step *step);
@@ -89,8 +90,8 @@ RLO_NODISCARD rlo_status rlo__chain_append_to_part(rlo_chain *chain,
 RLO_NODISCARD rlo_status rlo__chain_take_parts(rlo_chain *chain,
                                                const rlo_chain *other);
 
-/** As rlo__chain_take_parts for parts that read operands that `chain` has:
- * those of a clone of it. */
+/** Like rlo__chain_take_parts, for the parts of a clone of `chain`, whose
+ * operands `chain` has already. */
 RLO_NODISCARD rlo_status rlo__chain_take_copies(rlo_chain *chain,
                                                 const rlo_chain *before);
 

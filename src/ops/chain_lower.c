@@ -98,7 +98,7 @@ static rlo_status emit_move(lowering *l) {
   return emit(l, &l->problem);
 }
 
-/* Whether an earlier part has the same outermost `depth` steps, and so writes
+/* Tells if an earlier part has the same outermost `depth` steps, and so writes
  * the cells that are out of their bounds. */
 static bool is_shared(const lowering *l, int32_t depth) {
   const rlo__chain_part *mine = &l->chain->parts[l->part];
@@ -151,7 +151,7 @@ static void begin_part(lowering *l) {
   close_group(l, 0, 0, RLO__OOB_FILL, l->cells.fill);
 }
 
-/* Whether a shape is row-major, apart from a tail after its elements. */
+/* Tells if a shape is row-major, apart from a tail after its elements. */
 static bool is_row_major(const rlo_shape *shape) {
   rlo_layout layout = shape->layout;
   layout.tail_alignment_elems = 0;

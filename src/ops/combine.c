@@ -50,7 +50,7 @@ rlo_status rlo__ops_combine(const rlo_shape *src,
                        .beta = options->beta};
   if (rlo__problem_reads_cells(problem) &&
       !rlo__add(problem->read_bytes, to.bytes, &problem->read_bytes)) {
-    return RLO_FAIL(RLO_OVERFLOW, "the bytes to be read leave 64 bits");
+    return RLO_FAIL(RLO_OVERFLOW, "the bytes to be read exceed 64 bits");
   }
   return rlo__arithmetic_validate(problem);
 }

@@ -54,7 +54,7 @@ static rlo_status add_one(const rlo_shape *first,
   }
   if (!rlo__add(*size, next->dims[dim], size)) {
     return RLO_FAIL(RLO_OVERFLOW,
-                    "concatenate: dimension %d leaves 64 bits at %s",
+                    "concatenate: dimension %d exceeds 64 bits at %s",
                     dim,
                     rlo__ops_array_text(name, number, &texts[0]));
   }

@@ -8,7 +8,7 @@
 
 /** Checks that a gather and a segment sum share. */
 
-/** What messages call the operation and its two arrays. */
+/** The names in messages of the operation and its two arrays. */
 typedef struct rlo__indexed_words {
   const char *operation, *array, *indices;
 } rlo__indexed_words;

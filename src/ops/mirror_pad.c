@@ -38,7 +38,7 @@ static rlo_status infer(const rlo_shape *src,
     if (!rlo__add(src->dims[k], entry(low, k), &dims[k]) ||
         !rlo__add(dims[k], entry(high, k), &dims[k])) {
       return RLO_FAIL(
-          RLO_OVERFLOW, "mirror_pad: dimension %d leaves 64 bits", k);
+          RLO_OVERFLOW, "mirror_pad: dimension %d exceeds 64 bits", k);
     }
   }
   return rlo__ops_shape_like(src, dims, src->rank, out_shape);

@@ -29,7 +29,7 @@ static rlo_status padded_size(int32_t dim,
       !rlo__add(sum, low, &sum) || !rlo__add(sum, high, &sum)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "pad: dimension %d of size %lld with low %lld, high %lld "
-                    "and interior %lld leaves 64 bits",
+                    "and interior %lld exceeds 64 bits",
                     dim,
                     (long long)size,
                     (long long)low,
@@ -93,7 +93,7 @@ rlo_status rlo_chain_pad(rlo_chain *chain,
     rlo__index_rule *rule = &step.rules[k];
     if (!rlo__sub(0, entry(low, k), &rule->base)) {
       return RLO_FAIL(RLO_OVERFLOW,
-                      "pad: low[%d]=%lld leaves 64 bits",
+                      "pad: low[%d]=%lld exceeds 64 bits",
                       k,
                       (long long)entry(low, k));
     }

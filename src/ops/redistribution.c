@@ -178,7 +178,7 @@ rlo_status rlo_redistribution_lower_move(const rlo_redistribution *plan,
   return status;
 }
 
-/* Of a piece without elements only the fill is left. */
+/* A piece without elements brings the fill and nothing else. */
 rlo_status rlo_redistribution_lower_fill(const rlo_redistribution *plan,
                                          int64_t device,
                                          rlo_problem_list **out_list) {

@@ -16,7 +16,7 @@ static rlo_status find_missing(const rlo_shape *src,
   int64_t others = 1;
   for (int32_t k = 0; k < rank; ++k) {
     if (k != missing && !rlo__mul(others, dims[k], &others)) {
-      return RLO_FAIL(RLO_OVERFLOW, "reshape: the sizes leave 64 bits");
+      return RLO_FAIL(RLO_OVERFLOW, "reshape: the sizes exceed 64 bits");
     }
   }
   if (others <= 0 || extent.elements % others != 0) {

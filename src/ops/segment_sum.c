@@ -141,7 +141,7 @@ typedef struct lowering {
 } lowering;
 
 static rlo_status overflow(void) {
-  return RLO_FAIL(RLO_OVERFLOW, "an index of the segment sum leaves 64 bits");
+  return RLO_FAIL(RLO_OVERFLOW, "an index of the segment sum exceeds 64 bits");
 }
 
 static rlo_status add(rlo_form *form, int64_t factor, const rlo_form *other) {

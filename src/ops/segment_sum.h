@@ -19,7 +19,7 @@ struct rlo_segment_sum {
   rlo_problem_list *problems;
 };
 
-/** As rlo_segment_sum_infer, with words of the caller's in its messages. */
+/** Like rlo_segment_sum_infer, with words of the caller's in its messages. */
 RLO_NODISCARD rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words,
                                                 const rlo_shape *src,
                                                 const rlo_shape *ids,

@@ -273,7 +273,7 @@ static rlo_status make_plan(const char *operation,
   }
   for (int32_t k = 0; k < count; ++k) {
     if (!rlo__mul(out->batched[0], blocks[k], &out->batched[0])) {
-      return RLO_FAIL(RLO_OVERFLOW, "%s: the batch leaves 64 bits", operation);
+      return RLO_FAIL(RLO_OVERFLOW, "%s: the batch exceeds 64 bits", operation);
     }
   }
   for (int32_t k = 0; k < out->rank; ++k) {
@@ -295,7 +295,7 @@ static rlo_status plan_to_batch(const rlo_shape *src,
     if (!rlo__add(src->dims[k], out->low[k], &out->padded[k]) ||
         !rlo__add(out->padded[k], out->high[k], &out->padded[k])) {
       return RLO_FAIL(
-          RLO_OVERFLOW, "space_to_batch: dimension %d leaves 64 bits", k);
+          RLO_OVERFLOW, "space_to_batch: dimension %d exceeds 64 bits", k);
     }
     if (k >= 1 && k <= count && out->padded[k] % blocks[k - 1] != 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -330,7 +330,7 @@ static rlo_status plan_from_batch(const rlo_shape *src,
     batch /= block;
     if (!rlo__mul(src->dims[k], block, &out->padded[k])) {
       return RLO_FAIL(
-          RLO_OVERFLOW, "batch_to_space: dimension %d leaves 64 bits", k);
+          RLO_OVERFLOW, "batch_to_space: dimension %d exceeds 64 bits", k);
     }
     out->cropped[k] = out->padded[k] - out->low[k];
     if (out->cropped[k] < out->high[k]) {

@@ -20,7 +20,7 @@ static rlo_status infer(const char *operation,
     }
     if (!rlo__mul(src->dims[k], times[k], &dims[k])) {
       return RLO_FAIL(RLO_OVERFLOW,
-                      "%s: dimension %d of size %lld, %lld times, leaves 64 "
+                      "%s: dimension %d of size %lld, %lld times, exceeds 64 "
                       "bits",
                       operation,
                       k,

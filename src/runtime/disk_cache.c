@@ -412,7 +412,7 @@ static rlo_status store(rlo__disk_cache *cache,
                            : RLO__DISK_CACHE_MAX_ENTRY_BYTES;
   if (bytes > (uint64_t)most_bytes) {
     status = RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "it takes %zu bytes; %lld are the most",
+                      "it takes %zu bytes; the limit is %lld",
                       bytes,
                       (long long)most_bytes);
     goto fail;

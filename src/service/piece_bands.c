@@ -65,7 +65,7 @@ static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
   }
   if (b->budget->is_memory[SRC] || b->budget->is_memory[DST]) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "two passes are of no use where a side is in memory");
+                    "two passes gain nothing where a side is in memory");
   }
   if (dst->granule_bytes != 1) {
     return RLO_FAIL(RLO_UNSUPPORTED,

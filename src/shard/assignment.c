@@ -19,8 +19,8 @@ typedef struct search {
   int64_t *column_prices;
   /* The row of each column; -1: none yet. */
   int64_t *rows;
-  /* Of the path that is being looked for: how long it is to a column, and the
-   * column before that one, -1 for the first; whether it is shortest. */
+  /* The search for a path, by column: the length of the way to it, the column
+   * before it (-1 for the first), and if that way is the shortest. */
   int64_t *lengths;
   int64_t *before;
   bool *is_settled;

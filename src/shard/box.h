@@ -6,13 +6,13 @@
 
 #include "relayout/sharding.h"
 
-/** Whether a box holds no element. */
+/** Tells if a box holds no element. */
 bool rlo__box_is_empty(const rlo_box *box);
 
 /** Orders boxes by their starts, then by their limits: -1, 0 or 1. */
 int rlo__box_compare(const rlo_box *a, const rlo_box *b);
 
-/** What two boxes have in common; empty if a start is not below its limit. */
+/** The common part of two boxes; empty if a start is not below its limit. */
 rlo_box rlo__box_intersect(const rlo_box *a, const rlo_box *b);
 
 /** The number of elements, which fits 64 bits within an array. */

@@ -282,7 +282,7 @@ typedef struct tally {
   int64_t device;
   int64_t received;
   int64_t num_devices;
-  /* Of each device, and of each round. */
+  /* The bytes that each device sends; the rounds in which somebody sends. */
   int64_t *sent;
   bool *has_messages;
 } tally;

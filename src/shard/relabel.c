@@ -26,7 +26,7 @@ typedef struct gain_walk {
   int64_t best_gain;
 } gain_walk;
 
-/* Of each piece, all devices that hold it. */
+/* Visits all devices that hold a piece. */
 static rlo_status visit_holders(void *payload,
                                 const rlo_redistribution_piece *piece) {
   gain_walk *walk = payload;
@@ -50,8 +50,9 @@ static rlo_status visit_gains(gain_walk *walk, int64_t part) {
 
 /* ------------------------------------------------------------------- exact */
 
-/* Of assignments that are equally good, the one that leaves most parts where
- * they are: gains count by the number of devices, and staying by one. */
+/* Gains count by the number of devices plus one, and staying by one: among
+ * equally good assignments the one that leaves most parts where they are wins.
+ */
 static rlo_status note_gain(gain_walk *walk, int64_t device, int64_t gain) {
   int64_t count = walk->plan->num_devices;
   if (gain > RLO_RELABEL_MAX_PIECE_BYTES) {
@@ -100,7 +101,7 @@ static int compare_claims(const void *left, const void *right) {
   return a->part < b->part ? -1 : a->part > b->part;
 }
 
-/* Of equal gains, the part's own device. */
+/* Among equal gains the part's own device wins. */
 static rlo_status note_best(gain_walk *walk, int64_t device, int64_t gain) {
   if (walk->is_taken != NULL && walk->is_taken[device]) {
     return RLO_OK;
@@ -113,7 +114,7 @@ static rlo_status note_best(gain_walk *walk, int64_t device, int64_t gain) {
   return RLO_OK;
 }
 
-/* What is left takes its own device, or else the first free one. */
+/* Each part that is left takes its own device, or else the first free one. */
 static void assign_rest(int64_t count, bool *is_taken, int64_t *devices) {
   for (int64_t part = 0; part < count; ++part) {
     if (devices[part] < 0 && !is_taken[part]) {
@@ -133,7 +134,8 @@ static void assign_rest(int64_t count, bool *is_taken, int64_t *devices) {
   }
 }
 
-/* What the parts gain that a list of devices takes; NULL: each its own. */
+/* The sum of what the parts gain on the devices of a list; NULL: each on its
+ * own. */
 typedef struct gain_sum {
   gain_walk walk;
   const int64_t *devices;

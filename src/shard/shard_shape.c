@@ -16,7 +16,7 @@ static bool is_manual(const rlo_sharding *sharding) {
   return sharding->kind == RLO_SHARDING_MANUAL;
 }
 
-/* Whether the sharding says which box is whose. */
+/* Fails if the sharding does not say which box is whose. */
 static rlo_status check_has_boxes(const rlo_sharding *sharding) {
   const char *reason = NULL;
   if (sharding->kind == RLO_SHARDING_UNKNOWN) {

@@ -40,7 +40,7 @@ rlo_status rlo_sharding_make(rlo_sharding_kind kind,
       break;
   }
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "sharding kind %d is none without parameters",
+                  "sharding kind %d does not exist or needs parameters",
                   (int)kind);
 }
 

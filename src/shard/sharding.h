@@ -9,7 +9,7 @@
 struct rlo_sharding {
   atomic_int references;
   rlo_sharding_kind kind;
-  /** As rlo_sharding_num_devices. */
+  /** The result of rlo_sharding_num_devices. */
   int64_t num_devices;
   /** TILED: the grid; its iota is canonical. */
   rlo_sharding_tiles tiles;

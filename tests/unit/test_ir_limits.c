@@ -79,7 +79,7 @@ RLO_TEST(test_ir_limits__a_split_keeps_strides_within_64_bits) {
   problem.src.axis[0] = INT64_MAX / 2;
   expect_refusal(rlo__rewrite_split(&problem, 0, 5),
                  RLO_OVERFLOW,
-                 "an axis of stride 4611686018427387903 split at 5 leaves 64 "
+                 "an axis of stride 4611686018427387903 split at 5 exceeds 64 "
                  "bits");
 }
 
@@ -97,7 +97,7 @@ RLO_TEST(test_ir_limits__parts_of_units_need_an_axis) {
     *coefficients[n] = INT64_MAX;
     expect_refusal(rlo__narrow(&problem, 8),
                    RLO_OVERFLOW,
-                   "a position, counted in parts of 8 bits, leaves 64 bits");
+                   "a position, counted in parts of 8 bits, exceeds 64 bits");
   }
 }
 
@@ -107,15 +107,15 @@ RLO_TEST(test_ir_limits__reversed_axes_stay_within_64_bits) {
   problem.dst.base = 9;
   problem.dst.axis[0] = -1;
   problem.src.base = INT64_MAX - 8;
-  expect_not_canonical(RLO_OVERFLOW, "a reversed axis leaves 64 bits");
+  expect_not_canonical(RLO_OVERFLOW, "a reversed axis exceeds 64 bits");
   problem.src.base = 0;
   problem.src.axis[0] = INT64_MIN;
   problem.extents[0] = 2;
-  expect_not_canonical(RLO_OVERFLOW, "a reversed axis leaves 64 bits");
+  expect_not_canonical(RLO_OVERFLOW, "a reversed axis exceeds 64 bits");
 }
 
 RLO_TEST(test_ir_limits__guards_stay_within_64_bits) {
-  static const char message[] = "a guard of the problem leaves 64 bits";
+  static const char message[] = "a guard of the problem exceeds 64 bits";
   add_guard(0, 5);
   problem.guards[0].form.axis[0] = INT64_MAX;
   expect_not_canonical(RLO_OVERFLOW, message);
@@ -153,7 +153,7 @@ RLO_TEST(test_ir_limits__aligned_axes_stay_within_64_bits) {
   problem.src.term[0] = 1;
   problem.src.axis[0] = 0;
   problem.extents[0] = INT64_MAX;
-  expect_not_canonical(RLO_OVERFLOW, "an aligned axis leaves 64 bits");
+  expect_not_canonical(RLO_OVERFLOW, "an aligned axis exceeds 64 bits");
 }
 
 /* Where there is no room to split, a quotient stays. */
@@ -236,7 +236,7 @@ static rlo_status step_back(const rlo__index_rule *rule) {
 }
 
 RLO_TEST(test_ir_limits__indices_of_a_chain_stay_within_64_bits) {
-  static const char message[] = "an index of the chain leaves 64 bits";
+  static const char message[] = "an index of the chain exceeds 64 bits";
   rlo__index_rule rule = rlo__index_rule_keep(0);
   rule.is_bounded = true;
   rule.count = 10;

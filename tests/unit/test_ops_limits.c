@@ -6,7 +6,7 @@
 #include "support/shape_of.h"
 #include "support/suite.h"
 
-/* Sizes that leave 64 bits. An array without elements may have any, since only
+/* Sizes that exceed 64 bits. An array without elements may have any, since only
  * one of its dimensions has to be 0. */
 
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
@@ -40,7 +40,7 @@ RLO_TEST(test_ops_limits__arrays_side_by_side) {
   const rlo_chain *others[] = {other};
   expect_refusal(rlo_chain_concatenate(chain, others, 1, 1),
                  RLO_OVERFLOW,
-                 "concatenate: dimension 1 leaves 64 bits at array 1");
+                 "concatenate: dimension 1 exceeds 64 bits at array 1");
   expect_refusal(rlo_chain_concatenate(chain, others, -1, 1),
                  RLO_INVALID_ARGUMENT,
                  "concatenate: -1 other chains");
@@ -63,11 +63,11 @@ RLO_TEST(test_ops_limits__edges) {
   expect_refusal(
       rlo_chain_mirror_pad(chain, DIMS(0, 1), NULL, RLO_MIRROR_SYMMETRIC),
       RLO_OVERFLOW,
-      "mirror_pad: dimension 1 leaves 64 bits");
+      "mirror_pad: dimension 1 exceeds 64 bits");
   expect_refusal(
       rlo_chain_mirror_pad(chain, NULL, DIMS(0, 1), RLO_MIRROR_SYMMETRIC),
       RLO_OVERFLOW,
-      "mirror_pad: dimension 1 leaves 64 bits");
+      "mirror_pad: dimension 1 exceeds 64 bits");
   expect_refusal(
       rlo_chain_mirror_pad(chain, DIMS(1, 0), NULL, RLO_MIRROR_SYMMETRIC),
       RLO_INVALID_ARGUMENT,
@@ -81,20 +81,20 @@ RLO_TEST(test_ops_limits__edges) {
   expect_refusal(rlo_chain_pad(chain, DIMS(INT64_MAX), NULL, NULL, NULL),
                  RLO_OVERFLOW,
                  "pad: dimension 0 of size 3 with low " MOST
-                 ", high 0 and interior 0 leaves 64 bits");
+                 ", high 0 and interior 0 exceeds 64 bits");
   expect_refusal(rlo_chain_pad(chain, NULL, DIMS(INT64_MAX), NULL, NULL),
                  RLO_OVERFLOW,
                  "pad: dimension 0 of size 3 with low 0, high " MOST
-                 " and interior 0 leaves 64 bits");
+                 " and interior 0 exceeds 64 bits");
   expect_refusal(
       rlo_chain_pad(chain, NULL, NULL, DIMS(INT64_MAX), NULL),
       RLO_OVERFLOW,
       "pad: dimension 0 of size 3 with low 0, high 0 and interior " MOST
-      " leaves 64 bits");
+      " exceeds 64 bits");
   expect_refusal(rlo_chain_pad(chain, NULL, NULL, DIMS(INT64_MAX - 1), NULL),
                  RLO_OVERFLOW,
                  "pad: dimension 0 of size 3 with low 0, high 0 and interior "
-                 "9223372036854775806 leaves 64 bits");
+                 "9223372036854775806 exceeds 64 bits");
   begin("s8[0]");
   expect_ok(rlo_chain_pad(chain, NULL, DIMS(2), DIMS(5), NULL));
   ck_assert_int_eq(rlo_chain_shape(chain)->dims[0], 2);
@@ -109,17 +109,18 @@ RLO_TEST(test_ops_limits__edges) {
   expect_refusal(
       rlo_chain_pad(chain, DIMS(INT64_MIN), DIMS(INT64_MAX), NULL, NULL),
       RLO_OVERFLOW,
-      "pad: low[0]=-9223372036854775808 leaves 64 bits");
+      "pad: low[0]=-9223372036854775808 exceeds 64 bits");
 }
 
 RLO_TEST(test_ops_limits__repetitions_and_reshapes) {
   begin("s8[3]");
   expect_refusal(rlo_chain_tile(chain, DIMS(INT64_MAX)),
                  RLO_OVERFLOW,
-                 "tile: dimension 0 of size 3, " MOST " times, leaves 64 bits");
+                 "tile: dimension 0 of size 3, " MOST
+                 " times, exceeds 64 bits");
   expect_refusal(rlo_chain_reshape(chain, DIMS(-1, INT64_MAX, INT64_MAX), 3),
                  RLO_OVERFLOW,
-                 "reshape: the sizes leave 64 bits");
+                 "reshape: the sizes exceed 64 bits");
   expect_refusal(rlo_chain_reshape(chain, DIMS(-1, 0), 2),
                  RLO_INVALID_ARGUMENT,
                  "reshape: no size of dimension 0 makes 3 elements 0 times "
@@ -167,11 +168,11 @@ RLO_TEST(test_ops_limits__blocks_of_the_batch) {
   expect_refusal(
       rlo_chain_space_to_batch(chain, DIMS(1), DIMS(INT64_MAX), NULL, 1),
       RLO_OVERFLOW,
-      "space_to_batch: dimension 1 leaves 64 bits");
+      "space_to_batch: dimension 1 exceeds 64 bits");
   expect_refusal(
       rlo_chain_space_to_batch(chain, DIMS(1), NULL, DIMS(INT64_MAX), 1),
       RLO_OVERFLOW,
-      "space_to_batch: dimension 1 leaves 64 bits");
+      "space_to_batch: dimension 1 exceeds 64 bits");
   expect_refusal(rlo_chain_space_to_batch(chain, DIMS(1), NULL, NULL, -1),
                  RLO_OUT_OF_RANGE,
                  "space_to_batch: -1 spatial dimensions of an array of rank 3");
@@ -188,12 +189,12 @@ RLO_TEST(test_ops_limits__blocks_of_the_batch) {
   expect_refusal(
       rlo_chain_batch_to_space(chain, DIMS(INT64_MAX), NULL, NULL, 1),
       RLO_OVERFLOW,
-      "batch_to_space: dimension 1 leaves 64 bits");
+      "batch_to_space: dimension 1 exceeds 64 bits");
   begin("s8[3,0]");
   expect_refusal(
       rlo_chain_space_to_batch(chain, DIMS(INT64_MAX), NULL, NULL, 1),
       RLO_OVERFLOW,
-      "space_to_batch: the batch leaves 64 bits");
+      "space_to_batch: the batch exceeds 64 bits");
   begin_of_ones(17);
   expect_refusal(rlo_chain_space_to_batch(
                      chain, rlo_chain_shape(chain)->dims, NULL, NULL, 16),
@@ -228,5 +229,5 @@ RLO_TEST(test_ops_limits__sums_of_segments) {
   src.dims[1] = 0;
   expect_refusal(rlo_segment_sum_create(&src, &ids, 0, 0, &dst, &sum),
                  RLO_OVERFLOW,
-                 "an index of the segment sum leaves 64 bits");
+                 "an index of the segment sum exceeds 64 bits");
 }

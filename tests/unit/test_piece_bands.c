@@ -305,7 +305,7 @@ RLO_TEST(test_piece_bands__refusals) {
   budget.is_memory[SRC] = true;
   expect_refusal(make(),
                  RLO_UNSUPPORTED,
-                 "two passes are of no use where a side is in memory");
+                 "two passes gain nothing where a side is in memory");
   budget.is_memory[SRC] = false;
   file.granule_bytes = 8;
   expect_refusal(

@@ -154,6 +154,6 @@ RLO_TEST(test_service_passes__refusals) {
       rlo_service_submit(
           service, &t.problem, t.src.storage, t.dst.storage, &t.options, &job),
       RLO_UNSUPPORTED,
-      "two passes are of no use where a side is in memory");
+      "two passes gain nothing where a side is in memory");
   transpose_job_deinit(&t);
 }
