@@ -248,7 +248,7 @@ static rlo_status get_program(rlo__call_plan *plan,
   return status;
 }
 
-/* Whether an operation leaves every byte where it is. */
+/* Finds out if an operation leaves every byte where it is. */
 static rlo_status is_same_place(const rlo__copy_op *op,
                                 const rlo_shape *input,
                                 const rlo_shape *result,

@@ -28,7 +28,7 @@ void rlo__call_plans_deinit(rlo__call_plans *plans);
 void rlo__call_plans_forget(rlo__call_plans *plans,
                             const rlo__backend_instance *instance);
 
-/** What identifies a call: 64-bit words, on the stack while they are few. */
+/** The identity of a call: 64-bit words, on the stack while they are few. */
 typedef struct rlo__call_key {
   uint64_t few[96];
   uint64_t *many;
@@ -57,7 +57,7 @@ typedef struct rlo__call_plan {
   /** Borrowed: plans do not outlive it. */
   rlo__call_plans *plans;
   rlo__table_node node;
-  /** Not 0; never reused. */
+  /** A number above 0; never reused. */
   uint64_t id;
   uint64_t *key;
   int32_t key_length;

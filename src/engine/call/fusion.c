@@ -125,7 +125,7 @@ static void node_deinit(node *n) {
 
 static rlo_status freeze_inputs(node *n);
 
-/* What another instance computes is a leaf: its bytes are copied. */
+/* A tensor that another instance computes is a leaf: its bytes are copied. */
 static rlo_status freeze(rlo_tensor *tensor,
                          rlo__backend_instance *instance,
                          node *out_node) {

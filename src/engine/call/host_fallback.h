@@ -6,8 +6,8 @@
 
 /**
  * Computes one result of a copy operation, as rlo__call_plan_run_tensors does.
- * What the plan's backend refuses runs on the host, where the engine's options
- * allow it: the result stays there, and the call counts as a fallback.
+ * If the plan's backend refuses the call and the engine's options allow it, the
+ * host runs it: the result stays there, and the call counts as a fallback.
  *
  * @return as rlo__call_plan_run_tensors; of both, if both fail, the host's.
  */
@@ -18,8 +18,8 @@ rlo__call_plan_run_or_fall_back(rlo__call_plan *plan,
                                 int32_t num_inputs,
                                 rlo__allocation **out_allocation);
 
-/** Whether what an instance has refused with `status` may run on the host. If
- *  so, *inout_instance, which is retained, becomes the host's. */
+/** Tells if a call that an instance has refused with `status` may run on the
+ * host. If so, *inout_instance, which is retained, becomes the host's. */
 bool rlo__fall_back(rlo_engine *engine,
                     rlo_status status,
                     rlo__backend_instance **inout_instance);

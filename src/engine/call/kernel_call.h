@@ -7,11 +7,12 @@
 
 /** The state of one rlo_run_kernel call. */
 typedef struct rlo__kernel_call {
-  /** What the kernel sees. First, so that a pointer to one is a pointer to the
-   *  other. num_outputs is known once the shapes of the results are. */
+  /** The part that the kernel sees. First, so that a pointer to one is a
+   * pointer to the other. num_outputs is known once the shapes of the results
+   * are. */
   rlo_kernel_call call;
   rlo__bound_kernel *bound;
-  /** Of the outputs, for a kernel function. */
+  /** The shapes of the outputs, for a kernel function. */
   rlo__shared_shape **shapes;
   /** How many results the caller has room for. */
   int32_t capacity;

@@ -53,7 +53,7 @@ void rlo__recorder_pop(rlo__recorder *recorder);
 void rlo__recorder_enter(void);
 void rlo__recorder_leave(void);
 
-/** Whether a kernel that this thread runs now would be reported. */
+/** Tells if a kernel that this thread runs now would be reported. */
 bool rlo__recorder_is_active(const rlo_engine *engine);
 
 /** Notifies this thread's recorders of a kernel, unless it is nested.

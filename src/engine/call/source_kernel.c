@@ -66,7 +66,7 @@ static rlo__memory *memory_of(const draft *d, int32_t index) {
   return d->allocations[index]->memory;
 }
 
-/* Whether an argument holds the offset of an input. */
+/* Tells if an argument holds the offset of an input. */
 static bool knows_offset(const rlo_source_kernel *kernel, int32_t index) {
   for (int32_t n = 0; n < kernel->num_arguments; ++n) {
     if (kernel->arguments[n].kind == RLO_SOURCE_INPUT_OFFSET &&

@@ -229,7 +229,8 @@ typedef struct collection {
   int64_t num_written;
 } collection;
 
-/* Whether a problem reads the input (a fill does not), and each unit once. */
+/* Finds out if a problem reads the input (a fill does not), and each unit once.
+ */
 static rlo_status find_reading(const rlo_problem *forward,
                                collection *c,
                                bool *out_is_reading,

@@ -10,7 +10,7 @@ static const rlo_attribute_spec gather_specs[] = {
     {"batch_dims", RLO_ATTRIBUTE_I64, false},
 };
 
-/* As in TensorFlow, a negative number counts from the rank of the indices. */
+/* A negative number counts from the rank of the indices, as in TensorFlow. */
 static rlo_status get_batch_dims(const rlo_attributes *attributes,
                                  const rlo_shape *indices,
                                  int32_t *out_batch_dims) {

@@ -62,7 +62,7 @@ typedef struct rlo__copy_op {
   const char *name;
   /** max_inputs -1: any number. */
   int32_t min_inputs, max_inputs;
-  /** As in rlo_kernel_config. */
+  /** The input names of rlo_kernel_config. */
   const char *const *input_names;
   int32_t num_input_names;
   const rlo_attribute_spec *specs;

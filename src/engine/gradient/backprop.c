@@ -12,8 +12,8 @@
 
 /* --------------------------------------------------------------------- path */
 
-/* What lies between some tensors and a result: a view of a tape at one moment.
- * A slot stands for a tensor. */
+/* The tensors between some tensors and a result: a view of a tape at one
+ * moment. A slot stands for a tensor. */
 typedef struct path {
   /** The ids in ascending order: slot s is ids[s]. */
   uint64_t *ids;
@@ -100,7 +100,7 @@ static bool has_any(const path *p,
   return false;
 }
 
-/* Whether a gradient of the kernel is needed. */
+/* Tells if a gradient of the kernel is needed. */
 static bool has_node(const path *p, const rlo__tape_node *node) {
   return has_any(p, p->is_from_x, node->ids, node->num_inputs) &&
          has_any(
@@ -160,7 +160,7 @@ typedef struct contributions {
 typedef struct backward {
   rlo_tape *tape;
   path path;
-  /** Of each slot. */
+  /** The contributions to each slot. */
   contributions *sums;
 } backward;
 

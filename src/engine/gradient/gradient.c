@@ -215,7 +215,8 @@ void rlo__saved_deinit(rlo__saved *saved) {
   *saved = (rlo__saved){NULL, NULL, 0};
 }
 
-/* Whether a gradient saves the tensor at a place, by `marks` or by its name. */
+/* Tells if a gradient saves the tensor at a place, by `marks` or by its name.
+ */
 static bool saves(const rlo_gradient_config *config,
                   uint64_t marks,
                   int32_t place,
@@ -369,7 +370,7 @@ rlo_status rlo_gradient_input(const rlo_gradient_call *call,
 
 enum { SHAPE_TEXT = 160 };
 
-/* What messages call an input of the kernel. */
+/* The name in messages of an input of the kernel. */
 static const char *input_text(const rlo_gradient_call *call,
                               int32_t index,
                               rlo__input_text *out_text) {

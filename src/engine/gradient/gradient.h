@@ -29,7 +29,8 @@ typedef struct rlo__saved {
 /** Releases the tensors; all 0 is legal. */
 void rlo__saved_deinit(rlo__saved *saved);
 
-/** Whether a gradient saves results of a kernel, NULL for one without names. */
+/** Tells if a gradient saves results of a kernel, NULL for one without names.
+ */
 bool rlo__gradient_saves_outputs(const rlo_gradient_config *config,
                                  const rlo_kernel_config *kernel);
 

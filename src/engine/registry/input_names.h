@@ -10,7 +10,7 @@
  * for all inputs from its place on. A kernel without names has a count of 0.
  */
 
-/** What a message calls an input. A long name is cut. */
+/** The name in messages of an input. A long name is cut. */
 typedef struct rlo__input_text {
   char text[96];
 } rlo__input_text;

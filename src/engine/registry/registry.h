@@ -9,7 +9,7 @@
 #include "relayout/gradient.h"
 #include "relayout/kernel.h"
 
-/** What runs a kernel. */
+/** The way in which a kernel runs. */
 typedef enum rlo__kernel_kind {
   /** config.run, a function of whoever registered it. */
   RLO__KERNEL_FUNCTION,

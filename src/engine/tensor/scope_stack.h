@@ -10,7 +10,7 @@ typedef struct rlo__scope_entry {
   struct rlo_scope *scope;
   /** The tensor's next older entry. */
   struct rlo__scope_entry *older_of_tensor;
-  /** Of the scope. */
+  /** The neighbours in the scope's list. */
   struct rlo__scope_entry *newer, *older;
 } rlo__scope_entry;
 
@@ -51,7 +51,7 @@ void rlo__scope_stack_remove(rlo_scope *scope);
 /** The scope that this thread began last and that is open; NULL: none. */
 rlo_scope *rlo__scope_stack_newest(void);
 
-/** Whether this thread is in a scope, at the scope's own level. The scope may
+/** Tells if this thread is in a scope, at the scope's own level. The scope may
  * be any thread's; it is not looked into. */
 bool rlo__scope_is_current(const rlo_scope *scope);
 

@@ -22,7 +22,7 @@ typedef struct rlo__shared_shape {
   /** Some bits belong to no element and take no fill: a new memory of this
    *  shape begins as zeros. */
   bool has_gaps;
-  /** Not 0; never reused for another shape of the table. */
+  /** A number above 0; never reused for another shape of the table. */
   uint64_t id;
   atomic_int_fast64_t num_references;
   rlo__table_node node;

@@ -36,20 +36,20 @@ typedef struct rlo__replica {
   rlo__allocation *allocation;
 } rlo__replica;
 
-/** What one reference adds to rlo_tensor.references. A reference is the user's
- *  (rlo_tensor_retain), the library's (rlo__tensor_hold) or a scope's; those of
- *  the user are counted once more in the upper half. */
+/** The amount that one reference adds to rlo_tensor.references. A reference is
+ * the user's (rlo_tensor_retain), the library's (rlo__tensor_hold) or a
+ * scope's; those of the user are counted once more in the upper half. */
 #define RLO__ANY_REFERENCE  UINT64_C(1)
 #define RLO__USER_REFERENCE ((UINT64_C(1) << 32) + RLO__ANY_REFERENCE)
 
 struct rlo_tensor {
   atomic_uint_fast64_t references;
-  /** Not 0; never reused by the engine. */
+  /** A number above 0; never reused by the engine. */
   uint64_t id;
   /** Retained, as is all below. */
   rlo_engine *engine;
   rlo__shared_shape *shape;
-  /** Of the backend that has the bytes, or will; borrowed. */
+  /** The usage of the backend that has the bytes, or will; borrowed. */
   rlo__usage *usage;
   /** The references that scopes hold, the newest first. Guarded by the engine's
    *  scope_mutex. */
@@ -74,8 +74,8 @@ RLO_NODISCARD rlo_status rlo__tensor_create(rlo_engine *engine,
                                             rlo__pending pending,
                                             rlo_tensor **out_tensor);
 
-/** As rlo__tensor_create, for a function that returns the tensor to its caller:
- *  the scope that the thread is in gets the reference. */
+/** Like rlo__tensor_create, for a function that returns the tensor to its
+ * caller: the scope that the thread is in gets the reference. */
 RLO_NODISCARD rlo_status
 rlo__tensor_create_for_caller(rlo_engine *engine,
                               rlo__shared_shape *shape,
