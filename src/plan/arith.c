@@ -21,9 +21,9 @@ rlo_status rlo__arith_check(const rlo_problem *problem,
   if (rlo__problem_is_repacking(problem) &&
       rlo__arithmetic_compute(a) != RLO__COMPUTE_INTEGER) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s in elements of %d bits goes to elements of %d; devices "
-                    "would not keep the bits of a NaN; the host reference runs "
-                    "it",
+                    "%s in elements of %d bits cannot move to elements of %d: "
+                    "devices would not keep the bits of a NaN; the host "
+                    "reference runs it",
                     rlo_dtype_name(a->src_type),
                     problem->unit_bits,
                     a->dst_unit_bits);

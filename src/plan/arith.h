@@ -45,7 +45,7 @@ int64_t rlo__arith_block_points(const rlo__family_query *query);
 RLO_NODISCARD rlo_status rlo__arith_define_block(const rlo__family_query *query,
                                                  rlo__launch *launch);
 
-/** Whether arith.cl computes a problem sixteen values at a time. */
+/** Tells if arith.cl computes a problem sixteen values at a time. */
 bool rlo__arith_has_vectors(const rlo_problem *problem);
 
 /** Number of summed axes of a canonical problem. They are its last ones. */

@@ -29,8 +29,9 @@ typedef struct rlo__family_query {
   /** Points of a block of a sum, if not RLO_SUM_BLOCK: 1 where the points are
    *  sums of blocks themselves (plan/sum_parts.h), else 0. */
   int64_t block_points;
-  /** What `predict` has to exceed for its family to be chosen: a prediction
-   *  that cannot may be any number up to this. 0 where all are of interest. */
+  /** The prediction that `predict` has to exceed for its family to be chosen:
+   * one that cannot may be any number up to this. 0 where all are of interest.
+   */
   double to_beat;
 } rlo__family_query;
 
@@ -58,7 +59,7 @@ typedef struct rlo__family {
   /** The name that options use: "tile". Unique within its class. */
   const char *name;
   rlo_device_class device_class;
-  /** Whether the family can run the problem. If not, `why` takes a short
+  /** Tells if the family can run the problem. If not, `why` takes a short
    *  reason. */
   bool (*applicable)(const rlo__family_query *query, rlo__str *why);
   /** Expected fraction of the copy limit, 0 .. 1; only if applicable. */
@@ -66,7 +67,7 @@ typedef struct rlo__family {
   /** Chooses the parameters and writes the launch, which is zero before; called
    *  only if applicable. @return RLO_OK; RLO_OVERFLOW; RLO_INTERNAL. */
   rlo_status (*emit)(const rlo__family_query *query, rlo__launch *launch);
-  /** Of rlo__family_traits, or-ed. */
+  /** Flags of rlo__family_traits, or-ed. */
   uint32_t traits;
 } rlo__family;
 

@@ -39,7 +39,7 @@ typedef struct level {
 typedef struct level_list {
   int32_t count;
   level items[RLO_MAX_AXES];
-  /** Of each axis, within its level. */
+  /** The step of each axis within its level. */
   int64_t steps[RLO_MAX_AXES];
 } level_list;
 
@@ -51,8 +51,8 @@ typedef struct place_count {
   bool is_exact;
 } place_count;
 
-/* Whether a form counts the groups that the axes [first_axis, inner] of a level
- * count. */
+/* Tells if a form counts the groups that the axes [first_axis, inner] of a
+ * level count. */
 static bool counts_groups(const rlo_problem *problem,
                           const level_list *levels,
                           const level *l,
@@ -126,7 +126,7 @@ static bool cut_by_guards(const rlo_problem *problem,
   return true;
 }
 
-/* Whether the axis before those of a level continues them. */
+/* Tells if the axis before those of a level continues them. */
 static bool is_continued(const rlo_problem *problem, const level *l) {
   int64_t next;
   return l->first_axis > 0 && l->first == 0 &&
@@ -274,8 +274,8 @@ static rlo_status define_levels(const level_list *list,
   return rlo__launch_define(launch, "RLO_ROW_CELLS", cut->cells);
 }
 
-/* Whether neighbours along the last axis are neighbours in the destination, and
- * no term tells them apart. */
+/* Tells if neighbours along the last axis are neighbours in the destination,
+ * and no term tells them apart. */
 static bool has_runs(const rlo_problem *problem) {
   int32_t last = problem->num_axes - 1;
   bool has = last >= 0 && problem->dst.axis[last] == 1;
@@ -296,7 +296,7 @@ static rlo_status cut_segments(const rlo_problem *problem,
       is_gpu ? GPU_SEGMENT_BYTES : rlo__thresholds.plan_cpu_bits_segment_bytes);
   cut.row_segments = rlo__ceil_div(rows->bytes, cut.segment);
   if (!rlo__mul(cut.row_segments, rows->rows, &cut.segments)) {
-    return RLO_FAIL(RLO_OVERFLOW, "the segments of all rows leave 64 bits");
+    return RLO_FAIL(RLO_OVERFLOW, "the segments of all rows exceed 64 bits");
   }
   int64_t byte_cells = 8 / problem->unit_bits;
   cut.fits_32_bits =
@@ -316,7 +316,7 @@ static rlo_status emit_parts(const rlo_problem *problem,
                              rlo__launch *launch) {
   level_list levels;
   if (!find_levels(problem, &levels)) {
-    return RLO_FAIL(RLO_INTERNAL, "levels that overlap came to family bits");
+    return RLO_FAIL(RLO_INTERNAL, "family bits was given levels that overlap");
   }
   row_cut rows = choose_rows(problem, &levels, 8 / problem->unit_bits);
   rlo__partition cut;
@@ -384,7 +384,7 @@ static rlo_status emit_gpu(const rlo__family_query *query,
   return emit(query, true, launch);
 }
 
-/* Whether runs of elements are copied, though at another bit of a byte. */
+/* Tells if runs of elements are copied, though at another bit of a byte. */
 static bool is_streaming(const rlo_problem *problem) {
   int32_t last = problem->num_axes - 1;
   return last < 0 || (has_runs(problem) && problem->src.axis[last] == 1);
@@ -396,7 +396,7 @@ static double predict_cpu(const rlo__family_query *query) {
   return is_streaming(query->problem) ? 0.25 : 0.01;
 }
 
-/* Not measured: a work-item writes four bytes, element by element. */
+/* A guess: a work-item writes four bytes, element by element. */
 static double predict_gpu(const rlo__family_query *query) {
   return is_streaming(query->problem) ? 0.15 : 0.05;
 }

@@ -135,8 +135,8 @@ static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
   return RLO_OK;
 }
 
-/* As rows: the ends of a row cost about as much as 180 bytes. Where values are
- * computed one at a time, arithmetic costs more than memory. */
+/* The ends of a row cost about as much as 180 bytes, as in family rows. Where
+ * values are computed one at a time, arithmetic costs more than memory. */
 static double predict(const rlo__family_query *query) {
   rows_plan plan;
   if (choose(query, &plan) != RLO_OK) {

@@ -53,7 +53,7 @@ static bool is_along_rows(const rlo_problem *problem) {
   return problem->src.axis[problem->num_axes - 1] == 1;
 }
 
-/* Whether the summed axes fit the kernel's vectors and integers, including
+/* Tells if the summed axes fit the kernel's vectors and integers, including
  * axes of stride 0, which positions of the source do not bound. */
 static bool sum_fits(const rlo_problem *problem) {
   int32_t first = first_sum_axis(problem);

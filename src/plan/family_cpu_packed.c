@@ -43,7 +43,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
              query, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
-/* Whether a problem has cells, which are preferred to blocks. */
+/* Tells if a problem has cells, which are preferred to blocks. */
 static bool find_cells(const rlo__family_query *query,
                        const rlo__geometry *geometry,
                        rlo__packed_cells *out_cells) {
@@ -71,7 +71,7 @@ static double rows_between(const rlo_problem *problem,
   return rows;
 }
 
-/* Whether family rows reads consecutive runs and writes few places. */
+/* Tells if family rows reads consecutive runs and writes few places. */
 static bool is_stream(const rlo_problem *problem, const rlo__packed_block *b) {
   if (b->src_run.num_axes < 2) {
     return false;

@@ -186,7 +186,7 @@ static int32_t first_axis(const rlo_problem *problem, const rows_plan *plan) {
   return first;
 }
 
-/* Whether a block reads several short rows of each page: runs of a page and
+/* Tells if a block reads several short rows of each page: runs of a page and
  * more, or runs that lie close together. Hardware sees no streams in that. */
 static bool reads_are_dense(const rlo_problem *problem, const rows_plan *plan) {
   int64_t page_units = PAGE_BYTES / plan->cpu.geometry.unit_bytes;

@@ -23,7 +23,7 @@ typedef struct segment_sum_plan {
   int64_t sum_levels;
 } segment_sum_plan;
 
-/** Whether no term and no guard depends on an axis. */
+/** Tells if no term and no guard depends on an axis. */
 static bool is_free(const rlo_problem *problem, int32_t axis) {
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (problem->terms[t].form.axis[axis] != 0) {

@@ -12,7 +12,7 @@ enum { MIN_SHORT = 2, MAX_SHORT = 16 };
 typedef struct skinny_plan {
   rlo__grid_plan cpu;
   rlo__plane plane;
-  /** Whether axis a is the short one, so that structures are split into arrays.
+  /** True if axis a is the short one, so that structures are split into arrays.
    *  Else axis b is. */
   bool is_split;
   int64_t short_units;
@@ -74,7 +74,8 @@ static rlo_status choose(const rlo__family_query *query, skinny_plan *plan) {
   rlo__grid_plan *cpu = &plan->cpu;
   rlo__str unused = rlo__str_over(NULL, 0);
   if (!find_sides(problem, &cpu->geometry, plan, &unused)) {
-    return RLO_FAIL(RLO_INTERNAL, "a plane without a tiny side came to skinny");
+    return RLO_FAIL(RLO_INTERNAL,
+                    "skinny was given a plane without a tiny side");
   }
   int64_t unit_bytes = cpu->geometry.unit_bytes;
   int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;

@@ -248,7 +248,7 @@ static void grow_b(const rlo__family_query *query,
   }
 }
 
-/* Whether rows of the source are left to the hardware's prefetch. */
+/* Tells if the hardware's own prefetch reads the rows of the source. */
 static bool reads_streams(const rlo__family_query *query,
                           const tile_plan *plan) {
   const rlo__geometry *g = &plan->cpu.geometry;
@@ -298,7 +298,7 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
   plan->line_units = RLO__CPU_LINE_BYTES / unit_bytes;
   rlo__str unused = rlo__str_over(NULL, 0);
   if (!rlo__plane_find(problem, &cpu->geometry, plane, &unused)) {
-    return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
+    return RLO_FAIL(RLO_INTERNAL, "tile was given a problem without a plane");
   }
   plan->has_page_stride = plane->src_ld * unit_bytes % PAGE_BYTES == 0;
   RLO_TRY(choose_sides(query, plan));

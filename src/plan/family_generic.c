@@ -79,7 +79,7 @@ static rlo_status gather_emit_gpu(const rlo__family_query *query,
   return gather_emit(query, true, launch);
 }
 
-/* Whether the innermost axis is contiguous on both sides. */
+/* Tells if the innermost axis is contiguous on both sides. */
 static bool is_streaming(const rlo_problem *problem) {
   int32_t last = problem->num_axes - 1;
   return last < 0 || (problem->src.axis[last] == 1 &&

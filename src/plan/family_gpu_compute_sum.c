@@ -195,8 +195,8 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   return true;
 }
 
-/* Not measured: the sectors that are read, and whether enough bytes are in
- * flight; above compute in any case. */
+/* A guess from the sectors that are read and the bytes in flight; above compute
+ * in any case. */
 static double predict(const rlo__family_query *query) {
   const rlo_problem *problem = query->problem;
   sum_plan plan;
@@ -240,7 +240,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   int32_t last = problem->num_axes - 1;
   sum_plan plan;
   if (!choose(query, &plan)) {
-    return RLO_FAIL(RLO_INTERNAL, "a sum too long came to compute_sum");
+    return RLO_FAIL(RLO_INTERNAL, "compute_sum was given too long a sum");
   }
   RLO_TRY(rlo__gpu_begin(
       query, &plan.group, "gpu_compute_sum", plan.num_groups, launch));

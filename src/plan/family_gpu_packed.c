@@ -19,8 +19,9 @@ enum {
   END_BYTES = 2 * 4
 };
 
-/* Of what is expected: the costs of a block are fitted to shapes that lie far
- * apart, and a family of fewer instructions is taken where it is as good. */
+/* A factor of the prediction: the costs of a block are fitted to shapes that
+ * lie far apart, and a family of fewer instructions is taken where it is as
+ * good. */
 #define PREFERENCE 0.98
 
 /* Kind of the vectors of a block's strides and coefficients. */
@@ -28,7 +29,7 @@ static rlo__argument_kind block_kind(const rlo__geometry *geometry) {
   return geometry->fits_32_bits ? RLO__ARGUMENT_INT16 : RLO__ARGUMENT_LONG16;
 }
 
-/* Whether the kernel's arguments fit. Vectors count as the scalars that fill
+/* Tells if the kernel's arguments fit. Vectors count as the scalars that fill
  * them. */
 static bool takes_arguments(const rlo__family_query *query,
                             const rlo__geometry *g,
@@ -73,7 +74,7 @@ static double predict(const rlo__family_query *query) {
              plan.stage.bank_rounds * (double)plan.block.repeat);
 }
 
-/* As uint, ceil(2^31 / extent); an extent is at least 1. */
+/* ceil(2^31 / extent), to be read as uint; an extent is at least 1. */
 static int64_t block_magic(int64_t extent) {
   int64_t magic = rlo__ceil_div(INT64_C(1) << 31, rlo__max(extent, 1));
   return magic > INT32_MAX ? magic - (INT64_C(1) << 32) : magic;
@@ -253,7 +254,7 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   rlo__gpu_packed_plan plan;
   rlo__str unused = rlo__str_over(NULL, 0);
   if (!rlo__gpu_packed_choose(query, &plan, &unused)) {
-    return RLO_FAIL(RLO_INTERNAL, "a problem without a block came to packed");
+    return RLO_FAIL(RLO_INTERNAL, "packed was given a problem without a block");
   }
   RLO_TRY(rlo__gpu_begin(
       query, &plan.group, "gpu_packed", plan.num_groups, launch));

@@ -228,7 +228,8 @@ static double predict(const rlo__family_query *query) {
       .flight_bytes = flight * (double)piece_bytes});
 }
 
-/* As uint: floor(p / n) = floor(p * this / 2^32) for all p < 2^32 / n. */
+/* A factor, to be read as uint: floor(p / n) = floor(p * this / 2^32) for all
+ * p < 2^32 / n. */
 static int64_t reciprocal(int64_t n) {
   if (n == 1) {
     return 0;

@@ -82,7 +82,7 @@ static int64_t wide_units(const rlo_problem *problem,
   return bytes < LANE_BYTES ? 1 : rlo__ceil_div(bytes * 8, problem->unit_bits);
 }
 
-/* As cl/gpu_tile.cl and cl/gpu_words.cl lay them out. */
+/* The bytes of local memory that cl/gpu_tile.cl and cl/gpu_words.cl lay out. */
 static int64_t local_bytes(const rlo__family_query *query,
                            const tile_plan *plan) {
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
@@ -103,7 +103,7 @@ static int64_t local_bytes(const rlo__family_query *query,
   return (b * a + between) * unit_bytes;
 }
 
-/* Whether units may move as words: rows of both sides have whole words in a
+/* Tells if units may move as words: rows of both sides have whole words in a
  * tile, and the rows that a lane takes begin alike in their words. */
 static bool can_have_words(const rlo__family_query *query,
                            const tile_plan *plan) {
@@ -116,7 +116,7 @@ static bool can_have_words(const rlo__family_query *query,
          rows * unit_bytes % WORD_BYTES == 0;
 }
 
-/* Whether every row on both sides is aligned to the sides of squares. */
+/* Tells if every row on both sides is aligned to the sides of squares. */
 static bool can_have_squares(const rlo__family_query *query,
                              const tile_plan *plan,
                              int64_t square) {
@@ -231,7 +231,7 @@ static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
   rlo__plane *plane = &plan->plane;
   rlo__str unused = rlo__str_over(NULL, 0);
   if (!rlo__plane_find(problem, &group->geometry, plane, &unused)) {
-    return RLO_FAIL(RLO_INTERNAL, "a problem without a plane came to tile");
+    return RLO_FAIL(RLO_INTERNAL, "tile was given a problem without a plane");
   }
   /* Also for tiles at the ends. */
   plan->read_units = wide_units(

@@ -33,7 +33,7 @@ bool rlo__geometry_overflows(const rlo_problem *problem) {
          !reach_bytes(problem, &problem->dst, dst_bits, &reach);
 }
 
-/* Whether each axis changes a guard by less than 2^31: kernels take the change
+/* Tells if each axis changes a guard by less than 2^31: kernels take the change
  * of a step along a grid axis as an int. */
 static bool guard_fits_32_bits(const rlo_problem *problem,
                                const rlo_guard *guard) {

@@ -49,7 +49,7 @@ RLO_NODISCARD rlo_status rlo__geometry_count_points(const rlo_problem *problem,
                                                     int32_t end,
                                                     int64_t *inout_count);
 
-/** Whether some position of the problem, in bytes, does not fit int64. */
+/** Tells if a position of the problem, in bytes, does not fit int64. */
 bool rlo__geometry_overflows(const rlo_problem *problem);
 
 /** Axes of a problem that continue each other without gaps on one side, from an
@@ -72,7 +72,7 @@ rlo__axis_run rlo__axis_run_find(const rlo_problem *problem,
                                  const rlo_form *form,
                                  int32_t first);
 
-/** Whether an axis is among the first `count` of a run. */
+/** Tells if an axis is among the first `count` of a run. */
 bool rlo__axis_run_leads(const rlo__axis_run *run, int32_t count, int32_t axis);
 
 /**

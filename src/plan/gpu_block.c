@@ -17,11 +17,11 @@ enum {
   FLIGHT_BYTES = 64
 };
 
-/* What a word takes beside its units, and reading its bytes, in units gathered.
- */
+/* The cost of a word beside its units, and of reading its bytes, in gathered
+ * units. */
 #define WORD_MOVES 6.4
 
-/* What a unit takes at the ends of a run that is in no word. */
+/* The cost of a unit that is in no word, at the ends of a run, in the same. */
 #define END_MOVES 15.0
 
 /* A block under construction. */
@@ -250,8 +250,8 @@ int64_t rlo__gpu_block_step(const rlo__gpu_block *block, int32_t axis) {
   return 1;
 }
 
-/* Of words where the destination has runs of two of them, and elsewhere: an
- * assumption, since their size follows from the layout in local memory. */
+/* An assumption: long words where the destination has runs of two of them, else
+ * short ones. The layout in local memory, which comes later, decides. */
 static int64_t likely_word_bytes(const rlo__gpu_block *block,
                                  int64_t unit_bytes) {
   return rlo__max(unit_bytes,

@@ -22,7 +22,7 @@ static const struct {
   double find, find_axis;
   /** For a piece moved. */
   double move;
-  /** Of a lane. */
+  /** Registers of a lane. */
   int64_t registers;
   /** Loads of a group wait for a barrier, so that for half of its life none is
    *  on its way. */
@@ -52,16 +52,17 @@ enum {
   MAX_GROUPS = 32,
   REGISTERS = 65536,
   LOCAL_BYTES = 227 << 10,
-  /** What the driver takes of it for each group. */
+  /** The part of it that the driver takes for each group. */
   DRIVER_BYTES = 1 << 10,
   /** Reads that have to be on their way at a time, at a latency of 0.8 us. */
   FLIGHT_BYTES = 13 << 10
 };
 
-/* Of the slots of the schedulers, those that kernels of integers fill. */
+/* The share of the schedulers' slots that kernels of integers fill. */
 #define FILLED_SLOTS 0.8
 
-/* Of a copy's rate, what any kernel reaches, and one that has a barrier. */
+/* The share of a copy's rate that any kernel reaches, and one with a barrier.
+ */
 #define COPY_RATE    0.95
 #define BARRIER_RATE 0.92
 

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/** What a launch of the GPU class may reach: the slowest of memory, of the
- *  instructions that a multiprocessor issues and of the time that it waits. */
+/** The rate that a launch of the GPU class may reach: set by the slowest of
+ *  memory, the instructions that a multiprocessor issues, and its waits. */
 
 /** Bytes of a sector, the least that memory moves. */
 #define RLO__GPU_SECTOR_BYTES 32
@@ -34,7 +34,7 @@ typedef struct rlo__gpu_group {
   int64_t local_bytes;
   /** Bytes read and written together. */
   double bytes;
-  /** Of rlo__gpu_sector_share, > 0. */
+  /** Results of rlo__gpu_sector_share, > 0. */
   double src_share;
   double dst_share;
   int32_t num_grid_axes;

@@ -37,8 +37,9 @@ int64_t rlo__gpu_alignment(const rlo_problem *problem,
                            int64_t alignment_bytes,
                            int64_t limit);
 
-/** As uint, ceil(2^(31 + l) / divisor) with l = ceil(log2(divisor)): for n <
- *  2^31, n * this / 2^(31 + l), rounded down, is n / divisor. 2^31 >= divisor
+/** ceil(2^(31 + l) / divisor), to be read as uint, with l =
+ * ceil(log2(divisor)): for n < 2^31, n * this / 2^(31 + l), rounded down, is n
+ * / divisor. 2^31 >= divisor
  *  >= 1.
  *  @param out_log2  takes l. */
 int64_t rlo__gpu_magic(int64_t divisor, int32_t *out_log2);
@@ -60,7 +61,7 @@ static inline size_t rlo__gpu_groups(int64_t count) {
   return (size_t)rlo__min(count, PTRDIFF_MAX);
 }
 
-/** Whether this many groups can be launched: 2^24 - 1, which makes fewer than
+/** Tells if this many groups can be launched: 2^24 - 1, which makes fewer than
  *  2^32 work-items. If not, `why` takes the reason. */
 bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
 

@@ -26,8 +26,8 @@ enum {
   REST_INSTRUCTIONS = 30,
   TURN_INSTRUCTIONS = 12,
   FIND_INSTRUCTIONS = 4,
-  /** Of local memory, before and behind the runs, that is read along with words
-   *  of contiguous units. */
+  /** Bytes of local memory before and behind the runs that are read along with
+   *  words of contiguous units. */
   CONTIGUOUS_BYTES = 16 + 32
 };
 
@@ -43,7 +43,7 @@ static void list_guards(const rlo_problem *problem,
   }
 }
 
-/* Whether the points of all copies change each guard by less than 2^30. */
+/* Tells if the points of all copies change each guard by less than 2^30. */
 static bool guards_fit_32_bits(const rlo__gpu_packed_plan *plan) {
   const rlo__gpu_block *block = &plan->block;
   for (int32_t g = 0; g < plan->num_guards; ++g) {
@@ -84,7 +84,7 @@ static int32_t find_end(const rlo__gpu_packed_plan *plan, int32_t axis) {
   return -1;
 }
 
-/* Whether an axis continues the last axis of the walk everywhere. */
+/* Tells if an axis continues the last axis of the walk everywhere. */
 static bool continues(const rlo__family_query *query,
                       const rlo__gpu_packed_plan *plan,
                       int32_t k) {
@@ -138,7 +138,7 @@ static void append_axis(const rlo__family_query *query,
   ++w->rank;
 }
 
-/* Whether every run of the destination begins with a word. */
+/* Tells if every run of the destination begins with a word. */
 static bool begins_with_word(const rlo__family_query *query,
                              const rlo__gpu_packed_plan *plan) {
   const rlo_problem *problem = query->problem;
@@ -188,7 +188,7 @@ static int64_t enough_run_bytes(int64_t first_units,
   return first_units >= word_units ? many : MIN_RUN_BYTES;
 }
 
-/* What a word costs, as cut_runs will cut the runs: units of less than
+/* The cost of a word, as cut_runs will cut the runs: units of less than
  * MIN_WORD_BYTES are joined, and those of runs of several axes are found along
  * each of them, once for all that follow each other. */
 static rlo__gpu_word word_of(const rlo__family_query *query,

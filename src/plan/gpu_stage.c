@@ -7,7 +7,7 @@
 #include "plan/gpu_launch.h"
 
 enum {
-  /** Of the widest pieces. */
+  /** The size of the widest pieces. */
   PIECE_BYTES = 16,
   /** Banks of local memory, and their width. */
   BANKS = 32,
@@ -59,7 +59,7 @@ static int32_t count_run_axes(const draft *d) {
   return count;
 }
 
-/* Whether all runs of `run_axes` axes begin at multiples of a piece. */
+/* Tells if all runs of `run_axes` axes begin at multiples of a piece. */
 static bool is_aligned(const draft *d) {
   const rlo__family_query *query = d->query;
   const rlo_problem *problem = query->problem;

@@ -10,10 +10,11 @@
  * unless it says otherwise.
  */
 typedef struct rlo__gpu_stage {
-  /** Of the pieces in which runs are read, at multiples of it: 16 or a unit. */
+  /** The size of the pieces in which runs are read, at multiples of it: 16 or a
+   *  unit. */
   int64_t read_bytes;
-  /** Of the parts in which a piece is stored. Distances in local memory equal
-   *  those in the source modulo it. */
+  /** The size of the parts in which a piece is stored. Distances in local
+   * memory equal those in the source modulo it. */
   int64_t store_bytes;
   /** From the block's first point to the lowest byte of its run, <= 0. */
   int64_t run_low;
@@ -29,7 +30,7 @@ typedef struct rlo__gpu_stage {
   int64_t local_strides[RLO__GPU_BLOCK_MAX_AXES];
   /** From copy to copy. */
   int64_t copy_bytes;
-  /** Of all copies. */
+  /** Bytes of all copies. */
   int64_t local_bytes;
   /** Rounds of the banks in which 32 lanes load a unit each, and all for a
    *  copy. */

@@ -116,7 +116,7 @@ typedef struct rlo__grid_plan {
 } rlo__grid_plan;
 
 /**
- * Whether the kernels take a problem's quotients, guards and axes.
+ * Tells if the kernels take a problem's quotients, guards and axes.
  *
  * @param num_grid_axes  most coordinates that the grid will have.
  * @param num_scalars    8-byte arguments of the family's own.
@@ -171,7 +171,7 @@ RLO_NODISCARD rlo_status rlo__grid_add_guards(const rlo__family_query *query,
 
 /* ---------------------------------------------------- stores of CPU kernels */
 
-/** Whether non-temporal stores pay for a problem on the device. */
+/** Tells if non-temporal stores pay for a problem on the device. */
 bool rlo__cpu_wants_nontemporal(const rlo__family_query *query,
                                 const rlo__geometry *geometry);
 
@@ -181,7 +181,7 @@ int64_t rlo__cpu_dst_alignment(const rlo__family_query *query,
                                const rlo__grid *grid,
                                int32_t ld_axis);
 
-/** Whether pieces of a row, each `piece_units` long, along an axis of stride 1
+/** Tells if pieces of a row, each `piece_units` long, along an axis of stride 1
  *  in the destination (-1: none) all begin and end with a line, for every point
  *  of the other axes. */
 bool rlo__cpu_rows_are_lines(const rlo__family_query *query,
@@ -194,7 +194,7 @@ int64_t rlo__cpu_chunk_units(const rlo_problem *problem,
                              const rlo__geometry *geometry,
                              int32_t run);
 
-/** Whether kernels of rows take a problem's guards: those that change by -1, 0
+/** Tells if kernels of rows take a problem's guards: those that change by -1, 0
  *  or 1 along the row, axis `run`. If not, `why` takes the reason. */
 bool rlo__cpu_takes_row_guards(const rlo_problem *problem,
                                int32_t run,

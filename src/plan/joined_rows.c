@@ -17,7 +17,7 @@ static int32_t innermost_axis(const rlo_problem *problem,
   return found;
 }
 
-/* Whether the count divides every position of a form at which the coordinate
+/* Tells if the count divides every position of a form at which the coordinate
  * along `axis` is 0. */
 static bool is_whole(const rlo_problem *problem,
                      const rlo_form *form,
@@ -30,7 +30,7 @@ static bool is_whole(const rlo_problem *problem,
   return whole;
 }
 
-/* Whether a guard treats the elements of a byte of the destination alike: it
+/* Tells if a guard treats the elements of a byte of the destination alike: it
  * does not see their axis, or its bounds fall between bytes. With coefficient
  * -1 the elements of a byte count downwards. */
 static bool guard_allows(const rlo_problem *problem,
@@ -159,7 +159,7 @@ bool rlo__join_rows(const rlo_problem *problem,
   bytes->dst.axis[a] = dst_ld;
   for (int32_t g = 0; g < bytes->num_guards; ++g) {
     if (!divide_guard(&bytes->guards[g], a, b, h, count)) {
-      rlo__str_append(why, "a guard leaves 64 bits");
+      rlo__str_append(why, "a guard exceeds 64 bits");
       return false;
     }
   }

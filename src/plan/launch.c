@@ -211,7 +211,7 @@ rlo_status rlo__launch_begin(const rlo_problem *problem,
                  rlo_problem_dst_unit_bits(problem) / 8,
                  &launch->dst_base_bytes))) {
     return RLO_FAIL(RLO_OVERFLOW,
-                    "the origin of the problem leaves 64 bits in bytes");
+                    "the origin of the problem, in bytes, exceeds 64 bits");
   }
   for (size_t n = 0; n < sizeof memories / sizeof memories[0]; ++n) {
     RLO_TRY(rlo__launch_argument(launch, memories[n], NULL, 0));

@@ -47,8 +47,8 @@ typedef struct rlo__argument {
 
 enum {
   RLO__LAUNCH_MAX_DEFINES = 64,
-  /** Of 8 bytes each, as many as the least CL_DEVICE_MAX_PARAMETER_SIZE holds.
-   *  Six axes and six guards take some 70. */
+  /** The arguments of 8 bytes that the least CL_DEVICE_MAX_PARAMETER_SIZE
+   *  holds. Six axes and six guards take some 70. */
   RLO__LAUNCH_MAX_ARGUMENTS = 128,
   /** Enough for every form of the largest problem, compiled in. */
   RLO__LAUNCH_MAX_NUMBERS = 8192,
@@ -98,7 +98,8 @@ int32_t rlo__argument_lanes(rlo__argument_kind kind);
 /** Size of an argument of a kind for clSetKernelArg, in bytes. */
 int64_t rlo__argument_bytes(rlo__argument_kind kind);
 
-/** What a launch begins with, beside the two memories and their offsets. */
+/** The first arguments of a launch, beside the two memories and their offsets.
+ */
 typedef enum rlo__launch_head {
   /** The offsets include the position of the problem's origin. Kernels that
    *  have the problem compiled in add it themselves. */
@@ -147,7 +148,7 @@ RLO_NODISCARD rlo_status rlo__launch_argument(rlo__launch *launch,
                                               const int64_t *values,
                                               int32_t count);
 
-/** Whether two launches run the same kernel with the same numbers and sizes.
+/** Tells if two launches run the same kernel with the same numbers and sizes.
  *  Their descriptions are not compared. */
 bool rlo__launch_equal(const rlo__launch *a, const rlo__launch *b);
 

@@ -84,8 +84,8 @@ typedef struct rlo__packed_block {
   bool is_direct;
 } rlo__packed_block;
 
-/** Whether a problem without guards or quotients has blocks. If not, the reason
- *  is in `why`. */
+/** Tells if a problem without guards or quotients has blocks. If not, the
+ * reason is in `why`. */
 bool rlo__packed_block_is_possible(const rlo__family_query *query,
                                    const rlo__geometry *geometry,
                                    rlo__str *why);

@@ -88,7 +88,7 @@ static void choose_matrix(rlo__packed_block *b) {
   }
 }
 
-/* Whether a block fits into the kernel's stage and lists. */
+/* Tells if a block fits into the kernel's stage and lists. */
 static bool fits(const rlo_problem *problem,
                  int64_t max_bytes,
                  rlo__packed_block *b) {
@@ -220,7 +220,7 @@ static void lay_stage(const rlo_problem *problem, rlo__packed_block *b) {
   }
 }
 
-/* Whether each line of rows, or each row that is moved whole, is whole and
+/* Tells if each line of rows, or each row that is moved whole, is whole and
  * aligned in every block. */
 static bool can_go_direct(const rlo__family_query *query,
                           const rlo__packed_block *b) {
@@ -251,7 +251,7 @@ static bool can_go_direct(const rlo__family_query *query,
           (unit_bytes < 16 && query->device->has_vector_shuffle));
 }
 
-/* Whether runs have whole lines: long runs, or runs that begin and end with a
+/* Tells if runs have whole lines: long runs, or runs that begin and end with a
  * line. */
 static bool has_lines(const rlo__family_query *query,
                       const rlo__packed_block *b) {

@@ -91,7 +91,7 @@ void rlo__side_grow_b(const rlo_problem *problem,
                       const rlo__side *a,
                       rlo__side *b);
 
-/** Whether an axis of the problem is part of a side. */
+/** Tells if an axis of the problem is part of a side. */
 bool rlo__side_has(const rlo__side *side, int32_t axis);
 
 #endif

@@ -57,7 +57,7 @@ static void ask_for_best(const rlo__planning *p, rlo__choice *choice) {
   choice->family = best.family;
 }
 
-/* As ask_for_best, with what each family says as a candidate. */
+/* Like ask_for_best, but keeps each family's answer as a candidate. */
 static rlo_status ask_all(const rlo__planning *p, rlo__choice *choice) {
   choice->num_candidates = 0;
   best_family best = {0};

@@ -8,14 +8,14 @@
 typedef struct rlo__choice {
   /** NULL for an empty problem, which needs no kernel. */
   const rlo__family *family;
-  /** Of rlo__schedules. */
+  /** An entry of rlo__schedules. */
   const rlo__schedule *schedule;
   rlo_plan_decision decision;
   /** If wisdom decided. */
   double measured_fraction;
   /** From the options or the device. */
   rlo_device_class device_class;
-  /** As requested, or the device's own. */
+  /** The alignment that was asked for, or the device's own. */
   int64_t src_alignment_bytes;
   int64_t dst_alignment_bytes;
   /** Set only if the request explains. */

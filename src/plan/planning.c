@@ -242,7 +242,7 @@ rlo_status rlo__planning_check_units(const rlo__planning *p) {
   }
   if (rlo__geometry_overflows(problem)) {
     return RLO_FAIL(RLO_OVERFLOW,
-                    "a position of the problem, counted in bytes, leaves 64 "
+                    "a position of the problem, counted in bytes, exceeds 64 "
                     "bits");
   }
   return RLO_OK;
@@ -301,8 +301,8 @@ rlo_status rlo__planning_begin(const rlo__plan_request *request,
   return join_rows(out);
 }
 
-/* What a family sees: the problem, or for one that joins rows what it is in
- * bytes. */
+/* The query of a family: the problem, or, for a family that joins rows, the
+ * problem in bytes. */
 static rlo__family_query query_for(const rlo__planning *p,
                                    const rlo__family *family) {
   rlo__family_query query = p->query;
@@ -318,7 +318,7 @@ static rlo__family_query query_for(const rlo__planning *p,
   return query;
 }
 
-/* Whether a family takes units of the problem's size. */
+/* Tells if a family takes units of the problem's size. */
 static bool takes_units(const rlo__planning *p,
                         const rlo__family *family,
                         rlo__str *why) {

@@ -27,10 +27,10 @@ typedef struct rlo__plan_request {
  * been read and the problem is canonical, and what families see of that. Not to
  * be copied: the query points to the device. */
 typedef struct rlo__planning {
-  /** What the families see; its device is the one below. */
+  /** The query of the families; its device is the one below. */
   rlo__family_query query;
-  /** Of packed elements, if they make up bytes: what families see that join
-   *  rows. Owned; NULL: none, for the reason. */
+  /** The problem in bytes, for families that join rows of packed elements.
+   *  Owned; NULL: none, for the reason. */
   rlo_problem *joined_problem;
   rlo__joined_rows joined;
   char joined_reason[80];
@@ -62,15 +62,15 @@ void rlo__planning_end(rlo__planning *p);
 void rlo__planning_set_schedule(rlo__planning *p,
                                 const rlo__schedule *schedule);
 
-/** Whether devices compute with units of the problem's sizes, and reach them.
+/** Checks that devices compute with units of the problem's sizes, and reach
+ * them.
  *  @return RLO_OK; RLO_UNSUPPORTED; RLO_OVERFLOW. */
 RLO_NODISCARD rlo_status rlo__planning_check_units(const rlo__planning *p);
 
-/** Whether a unit is one that kernels of bytes move: 8, 16, 32, 64 or 128 bits.
- */
+/** Tells if kernels of bytes move such a unit: 8, 16, 32, 64 or 128 bits. */
 bool rlo__planning_is_whole_unit(int32_t unit_bits);
 
-/** Whether a family can run the problem. If not, `why` takes the reason. */
+/** Tells if a family can run the problem. If not, `why` takes the reason. */
 bool rlo__planning_takes(const rlo__planning *p,
                          const rlo__family *family,
                          rlo__str *why);

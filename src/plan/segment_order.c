@@ -39,7 +39,7 @@ rlo_status rlo__segment_order_cut(const rlo__segment_ids *ids,
       !rlo__mul(numbers, ids->order_bits / 8, &cut.scratch_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "the scratch memory of a segment sum of %lld rows and "
-                    "%lld segments leaves 64 bits",
+                    "%lld segments exceeds 64 bits",
                     (long long)ids->rows,
                     (long long)ids->segments);
   }

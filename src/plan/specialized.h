@@ -7,7 +7,7 @@
 /** Launches of the kernels that include cl/specialized.cl: the problem is
  *  compiled into the program. */
 
-/** Whether int holds every form of the problem, positions in bytes, and every
+/** Tells if int holds every form of the problem, positions in bytes, and every
  *  term. */
 bool rlo__specialized_fits_32_bits(const rlo_problem *problem);
 
@@ -18,7 +18,7 @@ typedef struct rlo__partition {
   int64_t segment, row_segments, segments;
   /** Work-items of a group. */
   int64_t local;
-  /** Whether int counts the segments and the cells of a row. */
+  /** True if int counts the segments and the cells of a row. */
   bool fits_32_bits;
 } rlo__partition;
 

@@ -36,12 +36,12 @@ int64_t rlo__sum_cut_parts(const rlo__sum_cut *cut) {
 
 /* ----------------------------------------------------------------- choosing */
 
-/* What decides about a cut. A step is the least that one may be moved by: a
+/* The facts that decide about a cut, which may only be moved by whole steps: a
  * block of the only reduction axis, or a point of the outermost of several. */
 typedef struct sum_facts {
   int32_t first_sum_axis;
   int64_t cells;
-  /** Estimated: of the kernel that takes the sum whole. */
+  /** An estimate of the groups of the kernel that takes the sum whole. */
   int64_t groups;
   int64_t step_points, step_blocks, step_bytes;
   int64_t steps;
@@ -114,7 +114,7 @@ static bool find_facts(const rlo_problem *problem,
       rlo__mul(facts.step_bytes, facts.cells, &facts.step_bytes) &&
       rlo__mul(extent, facts.step_bytes, &(int64_t){0});
   if (!fits) {
-    rlo__str_append(why, "its points, counted in bytes, leave 64 bits");
+    rlo__str_append(why, "its points, counted in bytes, exceed 64 bits");
     return false;
   }
   facts.groups = count_groups(problem, device_class, &facts);

@@ -70,7 +70,7 @@ typedef struct rlo__sum_parts {
   rlo__sum_cut cut;
 } rlo__sum_parts;
 
-/** Whether a problem is a sum, and the options allow to cut it: they give
+/** Tells if a problem is a sum, and the options allow to cut it: they give
  *  scratch memory and name neither family nor schedule. */
 bool rlo__sum_parts_are_allowed(const rlo_problem *problem,
                                 const rlo_plan_options *options);

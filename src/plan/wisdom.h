@@ -74,8 +74,8 @@ rlo__wisdom_entry rlo__wisdom_entry_of(const rlo__family_query *query,
 /** Counts of imported records. */
 typedef struct rlo__wisdom_count {
   int32_t num_taken;
-  /** Of another device, driver or table, or of an unknown family or schedule.
-   */
+  /** Records of another device, driver or table, or of an unknown family or
+   *  schedule. */
   int32_t num_ignored;
 } rlo__wisdom_count;
 

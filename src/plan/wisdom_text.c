@@ -315,7 +315,7 @@ static void print_record(rlo__str *out, const rlo_wisdom_record *record) {
 typedef struct export {
   const rlo__wisdom *wisdom;
   rlo__str *out;
-  /** Of the previous record, whose device line has been printed. */
+  /** The device of the previous record, whose line has been printed. */
   char device[MAX_LINE_BYTES + 1];
   char driver[MAX_LINE_BYTES + 1];
   uint64_t table;

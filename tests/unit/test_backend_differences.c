@@ -72,8 +72,8 @@ static const struct {
     {"f32[9]{0:E(64)}",
      "f32[9]{0}",
      1.0,
-     "f32 in elements of 64 bits goes to elements of 32; devices would not "
-     "keep the bits of a NaN; the host reference runs it"},
+     "f32 in elements of 64 bits cannot move to elements of 32: devices would "
+     "not keep the bits of a NaN; the host reference runs it"},
 };
 
 RLO_TABLE_TEST(test_backend_differences__numbers, numbers) {

@@ -94,8 +94,8 @@ static const struct {
     {{{M, 1, 0}, {1024, 1, 0}}, ENOUGH, 0, 0, 0, "another order"},
     {{{M, 0, 0}, {1024, -1, 0}}, ENOUGH, 0, 0, 0, "another order"},
     {{{M, -1, 0}, {1024, -4096, 0}}, ENOUGH, 0, 0, 0, "another order"},
-    {{{INT64_MAX / 2, 0, 0}}, ENOUGH, 0, 0, 0, "leave 64 bits"},
-    {{{INT64_MAX / 2, 0, 1}, {M, 1, 0}}, ENOUGH, 0, 0, 0, "leave 64 bits"},
+    {{{INT64_MAX / 2, 0, 0}}, ENOUGH, 0, 0, 0, "exceed 64 bits"},
+    {{{INT64_MAX / 2, 0, 1}, {M, 1, 0}}, ENOUGH, 0, 0, 0, "exceed 64 bits"},
 };
 
 RLO_TABLE_TEST(test_sum_parts__are_powers_of_two_of_blocks, cuts) {
