@@ -171,7 +171,8 @@ static inline rlo_index rlo_find_cell(rlo_index cell,
   return cell == 0 ? left : 0;
 }
 
-/* What guards say of a point, and of how many along the last axis. */
+/* Asks the guards about a point, and for how many points along the last axis
+ * the answer holds. */
 static inline void rlo_ask_run(__private const rlo_point *point,
                                __private rlo_run *run) {
   run->is_read = true;

@@ -68,7 +68,7 @@
 
 #define RLO_KEPT_AXES (RLO_NUM_AXES - RLO_SUM_AXES)
 
-/* What a work-item works on. */
+/* The work of a work-item. */
 typedef struct rlo_job {
   __global const uchar *from;
   __global const rlo_loaded *indices;

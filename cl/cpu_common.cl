@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels of the CPU class share: the unit that is moved, the decoding
- * of a group into grid coordinates, guards, and 64-byte lines with their
- * stores.
+ * The common part of the kernels of the CPU class: the unit that is moved, the
+ * decoding of a group into grid coordinates, guards, and 64-byte lines with
+ * their stores.
  *
  * The build replaces each `#include` by the file's text. OpenCL C 1.2 with
  * clang's vector extensions.
@@ -232,7 +232,8 @@ RLO_INLINE long rlo_num_points(__private const rlo_index *index,
   return n;
 }
 
-/* What RLO_GUARDS_LOAD takes: a kernel's n_grid and index, and its array. */
+/* The operands of RLO_GUARDS_LOAD: a kernel's n_grid and index, and its array.
+ */
 #define RLO_GRID_DOT(factor) rlo_dot(n_grid, index, factor)
 #define RLO_GUARD_AT(g)      guards[g]
 
@@ -342,8 +343,8 @@ RLO_INLINE void rlo_prefetch(__global const uchar *p) {
 #endif
 }
 
-/* As rlo_prefetch, into the first-level cache: faster where several streams are
- * read in turns, because hardware looks ahead along these by itself. */
+/* Like rlo_prefetch, into the first-level cache: faster where several streams
+ * are read in turns, because hardware looks ahead along these by itself. */
 RLO_INLINE void rlo_prefetch_near(__global const uchar *p) {
 #if RLO_PREFETCH
   __builtin_prefetch((const void *)(ulong)p, 0, 3);
@@ -353,9 +354,9 @@ RLO_INLINE void rlo_prefetch_near(__global const uchar *p) {
 }
 
 /*
- * What the next group reads, as rows of bytes, prefetched in small steps while
- * this group works. Row after row, not in the order of use: memory delivers
- * long runs faster than scattered lines.
+ * The reads of the next group, as rows of bytes, prefetched in small steps
+ * while this group works. Row after row, not in the order of use: memory
+ * delivers long runs faster than scattered lines.
  */
 typedef struct rlo_ahead {
   /* The current row; bytes of it that are done, and its length; rows that are

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels of the CPU class that compute share: vectors of RLO_LANES
- * values and the arithmetic of arith.cl.
+ * The common part of the kernels of the CPU class that compute: vectors of
+ * RLO_LANES values and the arithmetic of arith.cl.
  */
 #ifndef RLO_CPU_COMPUTE_COMMON_CL
 #define RLO_CPU_COMPUTE_COMMON_CL

@@ -207,8 +207,8 @@ RLO_INLINE void rlo_sum_blocks(__private const rlo_block *blocks,
        ? RLO_LINE_BYTES / (RLO_LANES * RLO_SRC_BYTES) \
        : 1)
 
-/* Of vector v lane l, side by side lest all lanes share a few sets of a cache;
- * and what its blocks come to. */
+/* Lane l of vector v, side by side lest all lanes share a few sets of a cache;
+ * and the totals of its blocks. */
 typedef struct rlo_columns {
   rlo_t lanes[RLO_VECTORS][RLO_LANES];
   rlo_total totals[RLO_VECTORS];
@@ -274,8 +274,8 @@ RLO_INLINE void rlo_add_block(__private rlo_columns *columns,
   }
 }
 
-/* As many whole blocks, read in turns; the lanes of each lie behind those of
- * the one before it. */
+/* Adds `blocks` whole blocks, read in turns; the lanes of each lie behind those
+ * of the one before it. */
 RLO_INLINE void rlo_add_blocks(__private rlo_columns *columns,
                                __global const uchar *row,
                                long row_bytes,

@@ -48,7 +48,8 @@
 #define RLO_ROWS 8
 #endif
 
-/* What is kept: values of the destination, or raw ones of the source. */
+/* The values that are kept: those of the destination, or raw ones of the
+ * source. */
 #if RLO_BETA && !RLO_CONVERT
 typedef rlo_src_raw rlo_staged;
 #if RLO_SRC_BYTES == 8

@@ -47,7 +47,7 @@
  * A block with fewer columns or rows than a tile, and a tile that would read
  * beyond src_end, are moved unit by unit.
  *
- * What the host should choose: runs of 256 bytes and more on both sides, and
+ * The host should choose: runs of 256 bytes and more on both sides, and
  * blocks that fit into the first-level cache beside what they read.
  */
 // define-matrix: -DRLO_UNIT_BYTES=1 -DRLO_PACKED_NA=3 -DRLO_NT=1 -DRLO_PREFETCH=1

@@ -130,8 +130,8 @@ RLO_INLINE void rlo_move_units(__private const rlo_block *block,
   (void)stage;
 }
 
-/* What the next block reads: the lines of runs at `places`, prefetched in small
- * steps while this block is moved. */
+/* The reads of the next block: the lines of runs at `places`, prefetched in
+ * small steps while this block is moved. */
 typedef struct rlo_fetch {
   __global const uchar *from;
   __private const rlo_place *places;

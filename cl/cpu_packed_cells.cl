@@ -220,7 +220,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
       at += RLO_CELL_BYTES;
       from += RLO_CELL_BYTES;
     }
-    /* What does not fill a line begins the next round. */
+    /* The part that does not fill a line begins the next round. */
     const long whole = at / RLO_LINE_BYTES * RLO_LINE_BYTES;
     long sent = 0;
     if (foreign > 0 && whole > 0) {

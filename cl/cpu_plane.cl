@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels that move planes share: cells one by one, for cpu_tile.cl
- * and cpu_skinny.cl.
+ * The common part of the kernels that move planes: cells one by one, for
+ * cpu_tile.cl and cpu_skinny.cl.
  */
 #ifndef RLO_CPU_PLANE_CL
 #define RLO_CPU_PLANE_CL

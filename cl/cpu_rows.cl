@@ -37,7 +37,7 @@
  * the last of these, for which it reads from the row behind it: no line of a
  * run is written by two groups but those at its ends.
  *
- * What the host should choose: blocks of 4 to 16 KiB, a few rows in each
+ * The host should choose: blocks of 4 to 16 KiB, a few rows in each
  * direction, with runs of the same length on both sides, and groups of several
  * blocks in the order of the source, so that hardware recognizes a few streams
  * and looks ahead by itself. RLO_PREFETCH only where a block is one run of the
@@ -77,7 +77,7 @@ typedef struct rlo_place {
 typedef struct rlo_source {
   __global const uchar *begin;
   __global const uchar *end;
-  /* What is read meanwhile is a line or more away from both. */
+  /* The block that is being read is a line or more away from both. */
   bool is_inner;
   /* Bytes 0xff, and behind them zeros. */
   rlo_line masks[2];
@@ -250,7 +250,7 @@ RLO_INLINE void rlo_put_fill(__private const rlo_source *source,
 }
 #endif
 
-/* What the next block reads: runs of the source, prefetched line after line
+/* The reads of the next block: runs of the source, prefetched line after line
  * while this block is moved. */
 typedef struct rlo_fetch {
   __global const uchar *from;
@@ -329,7 +329,7 @@ RLO_INLINE int rlo_list_rows(int axes,
   guard_strides[g] = (__private const rlo_index *)&guard##g##_grid_coef;
 
 #if RLO_GUARDS > 0
-/* Whether no guard cuts a row of a block, nor one more along `added_axis`. */
+/* Tells if no guard cuts a row of a block, nor one more along `added_axis`. */
 RLO_INLINE bool rlo_is_inside(__private const rlo_guard *guards,
                               __private const rlo_index *const *guard_strides,
                               int n_grid,
@@ -454,7 +454,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     long high = row_bytes + RLO_LINE_BYTES;
     for (int d = 0; d < n_grid; ++d) {
       if (d != row_axis) {
-        /* Of the row behind a run some is read too. */
+        /* A part of the row behind a run is read, too. */
         const long reach =
             (size[d] - (d != lean_axis)) * (long)src_strides[d] * E;
         low += min(reach, 0L);
@@ -471,7 +471,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_fetch fetch = {
         next, places[1], is_more ? counts[1] : 0, run_bytes, 0, 0};
 #if RLO_GUARDS > 0
-    /* Whether guards cut all rows in the same way. */
+    /* True if guards cut all rows in the same way. */
     bool is_steady = true;
     for (int g = 0; g < RLO_GUARDS; ++g) {
       for (int d = 0; d < n_grid; ++d) {

@@ -76,7 +76,7 @@
 #define RLO_DST_COLUMN 0L
 #endif
 
-/* What stays the same for all points. */
+/* The values that are the same for all points. */
 typedef struct rlo_job {
   __global const uchar *from;
   __global const rlo_loaded *indices;

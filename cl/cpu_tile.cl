@@ -47,7 +47,7 @@
  * borders move with the rows' phase (RLO_LEAN). The edges of the plane and
  * tiles that a guard cuts are staged too.
  *
- * What the host should choose: tiles of 8 x 16 lines, or of 48 x 16 where
+ * The host should choose: tiles of 8 x 16 lines, or of 48 x 16 where
  * blocks have at most 16 rows that are long and are moved directly: hardware
  * then reads ahead; a as the fastest grid axis and b next, so that the source
  * is read in order; RLO_NT if the destination is larger than the caches. A
@@ -559,7 +559,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   }
 #endif
 
-  /* What is not moved directly: up to four boxes around the one that is. */
+  /* The rest, up to four boxes around the one that is moved directly. */
   rlo_box rest[4];
   int n_rest = 0;
 #if !RLO_LEAN

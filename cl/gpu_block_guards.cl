@@ -118,7 +118,7 @@ static inline rlo_block rlo_one_axis(int lane) {
   return coef;
 }
 
-/* Whether all guards hold in all of the copies: no tests inside. */
+/* Tells if all guards hold in all of the copies: no tests inside. */
 static inline bool rlo_block_is_inside(__private const rlo_block_guards *guards,
                                        int16 axes,
                                        uint copies) {

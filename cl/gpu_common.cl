@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels for GPUs share: their first arguments, the decoding of a
- * group, and guards. Plain OpenCL C 1.2.
+ * The common part of the kernels for GPUs: their first arguments, the decoding
+ * of a group, and guards. Plain OpenCL C 1.2.
  *
  * Arguments that gpu_rows, gpu_tile and gpu_packed take first
  * (RLO_GROUP_PARAMS): 0 to 9 as in cl/cpu_common.cl, except that n_grid is
@@ -180,11 +180,11 @@ typedef struct rlo_guard_list {
   rlo_guard at[RLO_GUARDS > 0 ? RLO_GUARDS : 1];
 } rlo_guard_list;
 
-/* What RLO_GUARDS_LOAD takes: a kernel's index and its rlo_guard_list. */
+/* The operands of RLO_GUARDS_LOAD: a kernel's index and its rlo_guard_list. */
 #define RLO_GRID_DOT(factor) rlo_dot(&index, factor)
 #define RLO_GUARD_AT(g)      guards.at[g]
 
-/* Whether all guards from number `first` on hold at a point. */
+/* Tells if all guards from number `first` on hold at a point. */
 static inline bool rlo_holds_at(__private const rlo_guard_list *guards,
                                 const int first,
                                 long i,
@@ -198,7 +198,7 @@ static inline bool rlo_holds_at(__private const rlo_guard_list *guards,
   return holds;
 }
 
-/* Whether the source is read at a point, and whether the destination is
+/* Tell if the source is read at a point, and if the destination is
  * written. A point that is not written must not be read either. */
 static inline bool rlo_is_read(__private const rlo_guard_list *guards,
                                long i,
@@ -212,7 +212,7 @@ static inline bool rlo_is_written(__private const rlo_guard_list *guards,
   return rlo_holds_at(guards, RLO_PAD_GUARDS, i, j);
 }
 
-/* Whether all guards hold in all of [i0, i1) x [0, j1): no tests inside. */
+/* Tells if all guards hold in all of [i0, i1) x [0, j1): no tests inside. */
 static inline bool rlo_is_inside(__private const rlo_guard_list *guards,
                                  long i0,
                                  long i1,
@@ -229,9 +229,8 @@ static inline bool rlo_is_inside(__private const rlo_guard_list *guards,
   return holds;
 }
 
-/* Whether all guards hold for the points [i0, i1) of row j, and whether some
- * PAD guard holds for none of them while all others hold for all: then they are
- * fill. */
+/* The points [i0, i1) of row j: inside if all guards hold for all of them; fill
+ * if a PAD guard holds for none of them while all others hold for all. */
 typedef struct rlo_verdict {
   bool is_inside;
   bool is_fill;

@@ -63,8 +63,8 @@
  */
 #define RLO_B_AXIS (RLO_GRID_AXES - 1)
 
-/* What a lane has in flight at a time: squares, of 64 bytes together, or pieces
- * of RLO_WIDE units. */
+/* The loads of a lane in flight at a time: squares, of 64 bytes together, or
+ * pieces of RLO_WIDE units. */
 #if RLO_WIDE * RLO_WIDE * RLO_SRC_BYTES > 4
 #define RLO_SQUARES (64 / (RLO_WIDE * RLO_WIDE * RLO_SRC_BYTES))
 #else
@@ -72,7 +72,7 @@
 #endif
 #define RLO_PIECES (16 / RLO_WIDE)
 
-/* Whether number p is one of `total`, which lanes take in steps of `step`; a
+/* Tells if number p is one of `total`, which lanes take in steps of `step`; a
  * constant where the last step is a whole one. */
 #define RLO_IS_ONE_OF(p, total, step) ((total) % (step) == 0 || (p) < (total))
 
@@ -91,7 +91,7 @@ typedef RLO_JOIN(RLO_UNIT_OF_, RLO_DST_BYTES) rlo_dst_unit;
 typedef RLO_WIDE_OF(RLO_JOIN(RLO_UNIT_OF_, RLO_SRC_BYTES)) rlo_src_wide;
 typedef RLO_WIDE_OF(RLO_JOIN(RLO_UNIT_OF_, RLO_DST_BYTES)) rlo_dst_wide;
 
-/* What a group works on: ta by tb cells from the corners on. */
+/* The work of a group: ta by tb cells from the corners on. */
 typedef struct rlo_tile {
   __global const uchar *from;
   __global uchar *to;
@@ -169,7 +169,7 @@ static inline rlo_src_unit rlo_get_unit(
   return unit;
 }
 
-/* What RLO_WIDE cells hold, where that is asked for. */
+/* The old values of RLO_WIDE cells, where they are needed. */
 static inline rlo_dst_wide rlo_get_old(__private const rlo_tile *tile,
                                        uint i,
                                        uint j) {
@@ -301,7 +301,7 @@ static inline void rlo_write_part(__private const rlo_tile *tile,
 
 #else
 
-/* Whether the RLO_WIDE cells from (i, j) on are computed at once. */
+/* Tells if the RLO_WIDE cells from (i, j) on are computed at once. */
 static inline bool rlo_is_wide(__private const rlo_tile *tile, uint i, uint j) {
   return tile->is_inside && i + RLO_WIDE <= tile->ta && j < tile->tb;
 }
@@ -335,7 +335,7 @@ static inline void rlo_compute_rows(__private const rlo_tile *tile,
       }
     }
   }
-  /* What is left, by neighbouring lanes. */
+  /* Neighbouring lanes take the rest. */
   if (tile->is_inside && tile->ta % RLO_WIDE == 0) {
     return;
   }

@@ -168,7 +168,7 @@ static inline rlo_move rlo_move_of(
   return move;
 }
 
-/* Whether there is a copy r; there is always one. */
+/* Tells if there is a copy r; copy 0 is always there. */
 static inline bool rlo_has_copy(uint r, uint copies) {
   return RLO_REPEAT == 1 || r < copies;
 }
@@ -403,7 +403,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     }
   }
 #if RLO_SHIFT
-  /* What is left at both ends of a run. */
+  /* The units that are left at both ends of a run. */
   for (uint p = lane; p < (uint)(write_runs * rest); p += RLO_LOCAL) {
     const uint run = rlo_part(p, rest_magic);
     const uint e = p - run * (uint)rest;

@@ -81,7 +81,7 @@ static inline long rlo_head_units(__global const rlo_unit *row) {
   return (long)(-(uint)(size_t)row % 4 / RLO_UNIT_BYTES);
 }
 
-/* Whether the words that hold a piece lie within the row's `units`. */
+/* Tells if the words that hold a piece lie within the row's `units`. */
 static inline bool rlo_has_words(__global const rlo_unit *row,
                                  long k,
                                  long units) {

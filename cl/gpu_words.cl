@@ -198,7 +198,7 @@ static inline void rlo_write_words(__global rlo_unit *to,
   }
 }
 
-/* Whether words that hold units of the tile may overhang the source's memory.
+/* Tells if words that hold units of the tile may overhang the source's memory.
  * Its first unit is `units` from src_offset_bytes, which is at `address`. */
 static inline bool rlo_is_edge(uint address,
                                rlo_index units,

@@ -61,8 +61,8 @@
 #define RLO_INDEX_COUNT 0
 #endif
 
-/* Of the guards, those of kind SKIP that are linear along the last axis: from
- * some point of it on they leave none. */
+/* The guards of kind SKIP that are linear along the last axis: from some point
+ * of it on they leave none. */
 #ifndef RLO_NUM_ENDS
 #define RLO_NUM_ENDS 0
 #endif
@@ -171,7 +171,7 @@ static inline void rlo_find_terms(__global const rlo_loaded *indices,
   (void)indices;
 }
 
-/* Whether the cell of a point takes the source's unit, and whether it is
+/* Finds out if the cell of a point takes the source's unit, and if it is
  * written at all. */
 static inline void rlo_ask_guards(__private const rlo_point *point,
                                   __private bool *out_is_read,
