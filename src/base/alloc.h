@@ -25,7 +25,7 @@
  *  give a distinct pointer. Free the result with rlo__free. */
 RLO_NODISCARD void *rlo__alloc(size_t bytes);
 
-/** As rlo__alloc, but of bytes with any contents: for large structs of which
+/** Like rlo__alloc, but the bytes have any contents: for large structs of which
  *  most calls use little. */
 RLO_NODISCARD void *rlo__alloc_unset(size_t bytes);
 
@@ -33,7 +33,7 @@ RLO_NODISCARD void *rlo__alloc_unset(size_t bytes);
  *  when the product does not fit size_t. */
 RLO_NODISCARD void *rlo__alloc_array(size_t count, size_t elem_bytes);
 
-/** As rlo__alloc_array, but leaves the error record unchanged on failure: for
+/** Like rlo__alloc_array, but leaves the error record unchanged on failure: for
  *  memory that the caller can do without. */
 RLO_NODISCARD void *rlo__alloc_array_quiet(size_t count, size_t elem_bytes);
 

@@ -106,7 +106,7 @@ static inline int64_t rlo__ceil_div(int64_t a, int64_t b) {
   return a / b + (int64_t)(a % b > 0);
 }
 
-/** As rlo__ceil_div. */
+/** rlo__ceil_div for sizes. */
 static inline size_t rlo__ceil_div_size(size_t a, size_t b) {
   return a / b + (size_t)(a % b != 0);
 }
@@ -116,7 +116,7 @@ static inline bool rlo__round_up(int64_t a, int64_t b, int64_t *out) {
   return rlo__mul(rlo__ceil_div(a, b), b, out);
 }
 
-/** As rlo__round_up. */
+/** rlo__round_up for sizes. */
 static inline bool rlo__round_up_size(size_t a, size_t b, size_t *out) {
   size_t multiple;
   if (__builtin_mul_overflow(rlo__ceil_div_size(a, b), b, &multiple)) {

@@ -21,7 +21,7 @@ enum {
   /* A process that was killed may hold its files for some time yet. */
   PART_TRIES = 50,
   PART_PAUSE_NANOS = 10 * 1000 * 1000,
-  /* What file systems allow in general. */
+  /* The limit of most file systems. */
   MAX_NAME_BYTES = 255
 };
 
@@ -51,7 +51,7 @@ static int lock_fd(int fd) {
   return result == 0 ? 0 : errno;
 }
 
-/** Whether a name still is that of an open file. */
+/** Tells if a name is still that of an open file. */
 static bool is_name_of(int fd, int directory_fd, const char *name) {
   struct stat opened;
   struct stat named;
@@ -124,7 +124,8 @@ static void remove_if_stale(int directory_fd,
   }
 }
 
-/** Whether a name has a suffix; if so writes the name with the other suffix. */
+/** Tells if a name has a suffix, and then writes the name with the other one.
+ */
 static bool swap_suffix(const char *name,
                         const char *suffix,
                         const char *other_suffix,
@@ -144,9 +145,9 @@ static bool swap_suffix(const char *name,
   return true;
 }
 
-/** Whether a temporary file's process has ended. One that is written is locked,
- *  but not one that waits for its rename: processes of other machines, which
- *  are not known here, have a while for that. */
+/** Tells if the process of a temporary file has ended. A file that is being
+ * written is locked, but one that waits for its rename is not: processes of
+ * other machines, which are not known here, have a while for that. */
 static bool is_temp_of_nobody(int directory_fd, const char *name) {
   const size_t prefix_length = sizeof RLO__FILE_TEMP_PREFIX - 1;
   struct timespec now = {0};
@@ -301,7 +302,7 @@ static void pause_for_others(int attempt) {
   (void)nanosleep(&pause, NULL);
 }
 
-/** What a process that died has left of the target. */
+/** Removes what a process that died has left beside the target. */
 static void remove_old_part(const rlo__file_replace *f) {
   remove_if_stale(f->directory_fd, f->temp_path, f->journal_path);
   if (!exists(f->directory_fd, f->temp_path)) {

@@ -26,7 +26,7 @@
 typedef struct rlo__file_replace {
   /** -1 when closed. */
   int fd;
-  /** What the paths are relative to; AT_FDCWD for the working directory. */
+  /** The folder of relative paths; AT_FDCWD for the working directory. */
   int directory_fd;
   /** The target is not a regular file and is written directly. */
   bool is_in_place;
@@ -36,7 +36,7 @@ typedef struct rlo__file_replace {
   char path[PATH_MAX];
   /** "" while there is no temporary file. */
   char temp_path[PATH_MAX];
-  /** Of a part: where a journal belongs. */
+  /** The place of the journal of a part. */
   char journal_path[PATH_MAX];
 } rlo__file_replace;
 
@@ -45,7 +45,7 @@ typedef struct rlo__file_replace {
  *  directory more than a minute later. */
 #define RLO__FILE_TEMP_PREFIX ".relayout-tmp-"
 
-/** As openat of a file that exists, with O_CLOEXEC, and again where a signal
+/** Calls openat for a file that exists, with O_CLOEXEC, and again if a signal
  *  interrupts it. @return a descriptor; -1 and errno. */
 int rlo__open_at(int directory_fd, const char *name, int flags);
 
@@ -63,7 +63,7 @@ int rlo__file_replace_begin(rlo__file_replace *f, const char *path);
 #define RLO__FILE_JOURNAL_SUFFIX ".relayout-journal"
 
 /**
- * As rlo__file_replace_begin, for contents that take long to make. The
+ * Like rlo__file_replace_begin, for contents that take long to make. The
  * temporary file is a *part*: its name tells which file it will be, and it is
  * locked (flock) until its last descriptor, those of forks included, is closed.
  * So parts that nobody holds are known to be left by processes that died. `fd`
@@ -83,8 +83,8 @@ int rlo__file_replace_begin(rlo__file_replace *f, const char *path);
 int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path);
 
 /**
- * As rlo__file_replace_begin_part, but opens the part that is there and has a
- * journal, with what is in it. ENOENT, with nothing touched, if there is no
+ * Like rlo__file_replace_begin_part, but opens the part that is there and has a
+ * journal, and keeps its contents. ENOENT, with nothing touched, if there is no
  * such part.
  */
 int rlo__file_replace_resume_part(rlo__file_replace *f, const char *path);

@@ -44,7 +44,7 @@ void rlo__hash_string(rlo__hash *hash, const char *text);
 /** Returns the hash so far. `hash` is unchanged and can be updated further. */
 rlo__hash128 rlo__hash_finish(const rlo__hash *hash);
 
-/** As rlo__hash_finish, folded to 64 bits. */
+/** Like rlo__hash_finish, folded to 64 bits. */
 uint64_t rlo__hash_finish_u64(const rlo__hash *hash);
 
 static inline bool rlo__hash128_is_equal(rlo__hash128 a, rlo__hash128 b) {

@@ -11,7 +11,7 @@ enum {
   BUILD_LOG_BYTES = sizeof((rlo__saved_error *)0)->build_log - 1
 };
 
-/** Of a fixed size, so that RLO_OUT_OF_MEMORY can be recorded too. */
+/** The size is fixed, so that RLO_OUT_OF_MEMORY can be recorded, too. */
 typedef struct record {
   rlo_error error;
   char message[MESSAGE_BYTES];

@@ -11,8 +11,8 @@
  * is exported but what relayout/status.h declares.
  */
 
-/** As rlo_error_set, for a failed OpenCL call. `cl_call` is its name, a string
- *  with static lifetime. */
+/** Like rlo_error_set, for a failed OpenCL call. `cl_call` is its name, a
+ * string with static lifetime. */
 RLO_PRINTF(4, 5)
 rlo_status rlo__status_fail_cl(rlo_status status,
                                const char *cl_call,
@@ -113,8 +113,8 @@ rlo_status rlo__status_restore(const rlo__saved_error *saved);
     }                                           \
   } while (0)
 
-/** As RLO_REQUIRE for `count` entries or bytes, which may be NULL if there are
- *  none. */
+/** Like RLO_REQUIRE, for `count` entries or bytes, which may be NULL if there
+ * are none. */
 #define RLO_REQUIRE_LIST(list, count)                                \
   do {                                                               \
     if ((list) == NULL && (count) > 0) {                             \
@@ -147,7 +147,7 @@ rlo_status rlo__status_restore(const rlo__saved_error *saved);
     }                                      \
   } while (0)
 
-/** As RLO_TRY, for a function that has to release something: assigns to its
+/** Like RLO_TRY, for a function that has to release something: assigns to its
  *  variable `status` and jumps to its label `fail` on a failure. */
 #define RLO_TRY_GOTO(expression) \
   do {                           \

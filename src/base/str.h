@@ -11,7 +11,7 @@
 /**
  * A string builder over the caller's buffer or over a growing one.
  *
- * As with snprintf, text that does not fit is truncated, the text always ends
+ * Text that does not fit is truncated as by snprintf, the text always ends
  * in NUL (if there is room for one), and `length` is that of the whole text.
  * Appending returns no status; rlo__str_status reports failures at the end.
  * Threads: external synchronization.
@@ -23,11 +23,11 @@ typedef struct rlo__str {
   size_t capacity_bytes;
   /** Length of the whole text without its NUL, including a truncated part. */
   size_t length;
-  /** Whether the string owns the buffer, which then grows. */
+  /** True if the string owns the buffer, which then grows. */
   bool is_growing;
-  /** Whether nobody reads the text: then nothing is appended. */
+  /** True if nobody reads the text: then nothing is appended. */
   bool is_discarding;
-  /** Whether text is missing because an allocation or a format failed. */
+  /** True if text is missing because an allocation or a format failed. */
   bool has_failed;
 } rlo__str;
 
@@ -60,7 +60,7 @@ void rlo__str_truncate(rlo__str *str, size_t length);
 /** Returns the text, NUL-terminated and valid until the next change. */
 const char *rlo__str_text(const rlo__str *str);
 
-/** Whether text is missing for lack of room or memory. */
+/** Tells if text is missing for lack of room or memory. */
 bool rlo__str_is_cut(const rlo__str *str);
 
 /**

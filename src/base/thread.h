@@ -49,7 +49,7 @@ RLO_NODISCARD rlo_status rlo__cond_init(rlo__cond *cond);
 void rlo__cond_deinit(rlo__cond *cond);
 /** May return without a signal: call it in a loop that checks the condition. */
 void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex);
-/** As rlo__cond_wait, but returns false once rlo__clock_seconds()
+/** Like rlo__cond_wait, but returns false once rlo__clock_seconds()
  * (base/clock.h) is at `until_seconds` or later. */
 bool rlo__cond_wait_until(rlo__cond *cond,
                           rlo__mutex *mutex,
@@ -75,7 +75,7 @@ RLO_NODISCARD rlo_status rlo__thread_start(void (*fn)(void *payload),
 void rlo__thread_join(rlo__thread *thread);
 /** Lets a thread release its memory when it ends. */
 void rlo__thread_detach(rlo__thread *thread);
-/** Whether this thread is the calling one. */
+/** Tells if this thread is the calling one. */
 bool rlo__thread_is_current(const rlo__thread *thread);
 /** Processors that are online: at least 1. */
 int32_t rlo__thread_processors(void);

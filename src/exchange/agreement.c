@@ -48,7 +48,7 @@ static bool is_receive(const rlo__agreement *a) {
   return a->step == 0 || a->step == 1 || a->step == 3;
 }
 
-/* Whether what was received can have been sent by this file. */
+/* Tells if this file can have sent the verdict that was received. */
 static bool is_verdict(const rlo__agreement *a) {
   const rlo__verdict *v = &a->received;
   const bool is_failure = v->status > RLO_OK && v->status <= RLO_INTERNAL;

@@ -6,13 +6,13 @@
 
 #include "relayout/exchange.h"
 
-/** What a rank tells others: fixed in size, and sent as bytes between machines
- *  of one order of bytes, as all messages are. */
+/** The message of a rank to others: fixed in size, and sent as bytes between
+ *  machines of one order of bytes, as all messages are. */
 typedef struct rlo__verdict {
   /** The lowest rank that failed; num_ranks: none. */
   int32_t rank;
   int32_t status;
-  /** Of what has to be equal on all ranks. */
+  /** A hash of the settings that have to be equal on all ranks. */
   uint64_t hash;
   char message[496];
 } rlo__verdict;

@@ -235,7 +235,7 @@ static void count_received(rlo_exchange *x, const rlo__message *m) {
 
 /* ------------------------------------------------------------------- sends */
 
-/* Of a rank that has failed: what it sends does not matter. */
+/* Sends for a rank that has failed: the contents do not matter. */
 static void begin_failed_send(rlo_exchange *x, rlo__end *e) {
   const rlo__scratch *scratch = find_scratch(x, RLO__SENDS, e);
   e->data = scratch->context != NULL
@@ -329,8 +329,8 @@ static rlo_status step_send(rlo_exchange *x, rlo__end *e) {
 
 /* ---------------------------------------------------------------- receives */
 
-/* Of a rank that has failed: it receives, one after the other, what the rest of
- * the ranks sends. */
+/* Receives for a rank that has failed: one after the other, what the other
+ * ranks send. */
 static void begin_failed_receive(rlo_exchange *x, rlo__end *e) {
   const rlo__scratch *scratch = find_scratch(x, RLO__RECEIVES, e);
   if (e->message->route != RLO__ROUTE_LINK) {

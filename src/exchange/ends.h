@@ -22,7 +22,7 @@
 RLO_NODISCARD rlo_status rlo__ends_step(rlo_exchange *exchange,
                                         int32_t direction);
 
-/** Whether no message of a direction is left. */
+/** Tells if no message of a direction is left. */
 bool rlo__ends_is_over(const rlo_exchange *exchange, int32_t direction);
 
 /** An event that some message waits for, borrowed; NULL: there is none. */
@@ -32,8 +32,8 @@ cl_event rlo__ends_find_event(const rlo_exchange *exchange);
  *  finished. */
 void rlo__ends_abandon(rlo_exchange *exchange);
 
-/** Whether a command is complete, and its event released; a failure is the
- *  exchange's. True for NULL. */
+/** Tells if a command is complete, and then releases its event; a failure is
+ * the exchange's. True for NULL. */
 bool rlo__ends_is_complete(rlo_exchange *exchange, cl_event *event);
 
 /**

@@ -85,7 +85,8 @@ static uint64_t hash_sharding(uint64_t seed, const rlo_sharding *sharding) {
   return rlo__hash_finish_u64(&hash);
 }
 
-/* Of what has to be the same on all ranks; of long texts their beginning. */
+/* Hashes the settings that have to be the same on all ranks, and of long texts
+ * the beginning. */
 static uint64_t hash_options(const rlo_exchange_options *o) {
   const rlo_redistribution *plan = o->plan;
   rlo__hash hash = rlo__hash_init(0x657863);
@@ -241,7 +242,7 @@ static rlo_status list_messages(rlo_exchange *x) {
   return RLO_OK;
 }
 
-/* Whether a piece is the only one of addend 0 that a member receives: then it
+/* Tells if a piece is the only one of addend 0 that a member receives: then it
  * is all of the destination. */
 static bool is_whole(const rlo__member *p, const rlo__message *m) {
   return m->number == 0 &&
@@ -374,7 +375,7 @@ static rlo_status count_rounds(rlo_exchange *x) {
 
 /* ----------------------------------------------------------------- scratch */
 
-/* What a scratch has to hold in a direction: the largest message, if any. */
+/* Each scratch has to hold, in each direction, the largest message, if any. */
 static void size_scratches(rlo_exchange *x) {
   for (int32_t direction = 0; direction < 2; ++direction) {
     for (int64_t k = 0; k < x->counts[direction]; ++k) {

@@ -208,7 +208,8 @@ static rlo_status add_cut(builder *b, const rlo__message *whole) {
   return RLO_OK;
 }
 
-/* What members send each other is added where it is received. */
+/* Adds a piece that a member receives, so that those between members are added
+ * once. */
 static rlo_status add_piece(void *payload,
                             const rlo_redistribution_piece *piece) {
   builder *b = payload;

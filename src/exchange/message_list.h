@@ -43,7 +43,7 @@ typedef struct rlo__message {
   int64_t turn;
   /** Its place among what its receiving member receives. */
   int64_t number;
-  /** What its members do, made by the user of the list: into the message
+  /** The work of its members, made by the user of the list: into the message
    *  (not if DIRECT), and into the destination. */
   rlo__task pack, place;
 } rlo__message;

@@ -256,8 +256,8 @@ static rlo_status step_moves(rlo_exchange *x) {
   for (int64_t k = 0; k < x->num_members; ++k) {
     step_member(x, &x->members[k]);
   }
-  /* What has come is placed while it is in the caches, before more is packed.
-   */
+  /* Messages that have come are placed while they are in the caches, before
+   * more are packed. */
   RLO_TRY(rlo__ends_step(x, RLO__RECEIVES));
   RLO_TRY(rlo__ends_step(x, RLO__SENDS));
   if (is_moved(x)) {

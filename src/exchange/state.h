@@ -20,7 +20,7 @@ typedef struct rlo__member {
   /** Writes the layout's fill before the first piece comes, unless the first
    *  piece is all of the destination and brings it. */
   rlo__task fill;
-  /** What it receives, in the order of the list; owned. */
+  /** The messages that it receives, in the order of the list; owned. */
   rlo__message **incoming;
   int64_t num_incoming;
 
@@ -34,8 +34,8 @@ typedef struct rlo__member {
   int64_t first_missing;
   /** DIRECT pieces before this one are placed. */
   int64_t next_direct;
-  /** Of the DIRECT pieces, by incoming piece, and of the fill; checked in the
-   *  end. */
+  /** The events of the DIRECT pieces, by incoming piece, and of the fill;
+   *  checked in the end. */
   cl_event *events;
   cl_event filled;
 } rlo__member;
@@ -76,11 +76,11 @@ typedef struct rlo__end {
   /** NULL: the slot is free. */
   rlo__message *message;
   rlo__phase phase;
-  /** Of the last command that was enqueued for it; NULL: none. Owned. */
+  /** The event of the last command enqueued for it; NULL: none. Owned. */
   cl_event event;
   /** Where the host reads or writes the message. */
   void *data;
-  /** What the buffer of the slot is mapped to; NULL: it is not. */
+  /** The address to which the slot's buffer is mapped; NULL: it is not. */
   void *mapped;
   /** `data` is the exchange's spare memory. */
   bool uses_spare;
@@ -121,7 +121,7 @@ struct rlo_exchange {
   void *spare[2];
   rlo_exchange_info info;
 
-  /** Of a run. */
+  /** The state of a run begins here. */
   rlo__run_state state;
   rlo__end ends[2][RLO_EXCHANGE_MAX_SLOTS];
   /** In lists: the next message to get a slot; and how many the link has
@@ -130,7 +130,7 @@ struct rlo_exchange {
   bool is_spare_used;
   /** This step has run a problem on the host; it has done anything. */
   bool has_computed, has_moved;
-  /** Of the host, and of contexts. */
+  /** Bytes of scratch of the host, and of contexts. */
   int64_t scratch_in_use[2];
   /** The first failure of this rank. */
   rlo__saved_error failure;

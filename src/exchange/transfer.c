@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What the link knows an end by. */
+/* The number by which the link knows an end. */
 static int32_t link_slot(const rlo_exchange *x,
                          int32_t direction,
                          const rlo__end *e) {

@@ -4,8 +4,8 @@
 
 #include "exchange/state.h"
 
-/** What the link does for the two ends of a message. What these return is a
- *  failure of the link. */
+/** The link's work for the two ends of a message. A failure that these return
+ * is one of the link. */
 
 /** Starts the transfer of an end that is READY, if all before it are started:
  *  then it is MOVING. */

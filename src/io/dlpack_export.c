@@ -12,7 +12,7 @@
 #include "io/dlpack_abi.h"
 #include "relayout/dlpack.h"
 
-/* What a consumer gets, and what stands around it. */
+/* The tensor that a consumer gets, and the data for its deleter. */
 typedef struct exported_tensor {
   struct DLManagedTensor managed;
   struct DLManagedTensorVersioned versioned;

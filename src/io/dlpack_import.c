@@ -146,7 +146,7 @@ static rlo_status find_layout(const rlo__dl_tensor *tensor,
       dtype, tensor->shape, tensor->ndim, &layout, &view->shape));
   int64_t lowest_bytes = 0;
   RLO_TRY(bytes_of(lowest_elems, bits, &lowest_bytes));
-  /* Of opposite signs, so it fits. */
+  /* The two have opposite signs, so the sum fits. */
   view->offset_bytes = offset_bytes + lowest_bytes;
   if (view->offset_bytes < 0 && tensor->device_type == RLO_DLPACK_OPENCL) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,

@@ -8,7 +8,7 @@
 #include "io/npy_type.h"
 
 enum {
-  /* Of a number or a name in a message. */
+  /* Characters of a number or a name in a message. */
   MAX_SHOWN = 24
 };
 

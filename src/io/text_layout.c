@@ -341,7 +341,8 @@ static rlo_status parse_metadata_prefix(rlo__text_parser *p) {
       p, 0, "a number of bytes >= 0", &p->shape.layout.metadata_prefix_bytes);
 }
 
-/* What may follow the colon, in its one order: XLA's, then our words. */
+/* The properties that may follow the colon, in their one order: XLA's, then our
+ * words. */
 static const struct {
   const char *name;
   rlo_status (*parse)(rlo__text_parser *p);

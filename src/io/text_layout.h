@@ -20,7 +20,7 @@ typedef struct rlo__text_parser {
   /** The layout has no shape: its minor_to_major determines its rank, and it
    * may have a physical shape. */
   bool is_bare;
-  /** Of a bare layout; owned, may be NULL. */
+  /** The physical shape of a bare layout; owned, may be NULL. */
   rlo_shape_tree *physical_shape;
   /** Reads it: a layout does not know the shapes that contain layouts. */
   rlo_status (*parse_physical_shape)(rlo__lexer *lexer,

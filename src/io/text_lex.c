@@ -128,7 +128,7 @@ static rlo_status read_number(rlo__lexer *lexer) {
     ++length;
   }
   if (is_word_char(peek(lexer, length))) {
-    /* Not two tokens: "2x3" and "8b" are slips, and the whole is shown. */
+    /* "2x3" and "8b" are slips, not two tokens: the message shows the whole. */
     while (is_word_char(peek(lexer, length))) {
       ++length;
     }

@@ -25,10 +25,10 @@ typedef enum rlo__token_kind {
 
 typedef struct rlo__token {
   rlo__token_kind kind;
-  /** Of the first byte, from 0. */
+  /** The position of the first byte, from 0. */
   size_t position;
   size_t length;
-  /** Of an INTEGER. */
+  /** The value of an INTEGER. */
   int64_t value;
 } rlo__token;
 
@@ -60,7 +60,7 @@ RLO_NODISCARD rlo_status rlo__lexer_advance(rlo__lexer *lexer);
  */
 void rlo__lexer_extend_name(rlo__lexer *lexer);
 
-/** Whether the current token has this spelling. */
+/** Tells if the current token has this spelling. */
 bool rlo__lexer_is_at(const rlo__lexer *lexer, const char *spelling);
 
 /** Moves past this token, or fails with "expected '('". */

@@ -73,7 +73,7 @@ static rlo_status finish_array(rlo__text_parser *p) {
                                        : rlo_shape_validate(shape);
 }
 
-/* What is a shape, but no array. */
+/* Refuses shapes that are no arrays. */
 static rlo_status refuse_trees(const rlo__lexer *lexer) {
   static const struct {
     const char *spelling;

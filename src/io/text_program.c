@@ -6,7 +6,7 @@
 #include "io/text_parse.h"
 #include "relayout/text.h"
 
-/* What was read so far. Parameters are two arrays of pointers, as
+/* The parts that were read so far. Parameters are two arrays of pointers, as
  * rlo_program_shape_create takes them. */
 typedef struct parts {
   rlo_shape_tree **trees;

@@ -67,7 +67,7 @@ static rlo_status parse_iota(rlo__lexer *lexer, rlo_sharding_tiles *tiles) {
     RLO_TRY(rlo__lexer_expect(lexer, k == 0 ? "(" : ","));
     int64_t axis;
     RLO_TRY(rlo__lexer_read_integer(lexer, 0, "a dimension of iota", &axis));
-    /* What is no dimension of iota is refused with the grid. */
+    /* An axis that is no dimension of iota is refused with the grid. */
     tiles->iota_permutation[k] =
         axis < tiles->iota_rank ? (int32_t)axis : tiles->iota_rank;
   }

@@ -27,13 +27,13 @@ typedef struct notice {
 } notice;
 
 typedef struct transfer {
-  /* Of a send from a window: the end of reading. */
+  /* The transfer; for a send from a window, the end of reading. */
   MPI_Request request;
-  /* That are to come; -1 for what is sent. */
+  /* Bytes that are to come; -1 for a send. */
   int expected_bytes;
-  /* Of a send from a window: what is sent. */
+  /* The notice that a send from a window sends. */
   notice notice;
-  /* Of a receive: `notice` has come in place of the message. */
+  /* True if a receive got `notice` in place of the message. */
   bool has_notice;
   int rank;
   void *data;
@@ -315,7 +315,7 @@ static rlo_status add_window(rlo_mpi_link *link, int64_t bytes) {
   /* Each rank's memory begins at a page. */
   TRY_MPI(MPI_Info_create, (&info));
   (void)MPI_Info_set(info, "alloc_shared_noncontig", "true");
-  /* Whether it is made, and locked: on this rank, then on all. */
+  /* True if it is made, and if it is locked: on this rank, then on all. */
   int has[2] = {
       MPI_Win_allocate_shared(
           (MPI_Aint)bytes, 1, info, link->neighbours, &w->memory, &w->win) ==
@@ -463,7 +463,7 @@ static uint64_t hash_ranks(const rlo_mpi_link *link) {
   return hash ^ (uint64_t)link->num_devices << 40;
 }
 
-/* Whether all ranks know the same of each device. */
+/* Checks that all ranks agree on the rank of each device. */
 static rlo_status check_equal(const rlo_mpi_link *link) {
   const uint64_t mine = hash_ranks(link);
   const uint64_t both[2] = {mine, ~mine};
