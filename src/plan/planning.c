@@ -75,12 +75,11 @@ static rlo_status find_forced(const char *name,
     }
     rlo__str_printf(&list, "%s%s", list.length == 0 ? "" : ", ", family->name);
   }
-  return RLO_FAIL(
-      RLO_NOT_FOUND,
-      "no kernel family of class %s is called \"%s\"; there are %s",
-      rlo__planning_class_name(device_class),
-      name,
-      rlo__str_text(&list));
+  return RLO_FAIL(RLO_NOT_FOUND,
+                  "no kernel family of class %s is called \"%s\"; there are %s",
+                  rlo__planning_class_name(device_class),
+                  name,
+                  rlo__str_text(&list));
 }
 
 static rlo_status find_forced_schedule(const char *name,

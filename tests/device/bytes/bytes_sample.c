@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "relayout/xla/layout_util.h"
 #include "relayout/ops.h"
+#include "relayout/xla/layout_util.h"
 #include "support/device_table.h"
 #include "support/permutation.h"
 #include "support/random.h"
