@@ -203,25 +203,39 @@ typedef struct power_loss {
   bool is_kill;
 } power_loss;
 
+/** Returns the bytes of the journal; -1 if there is none. */
+static ssize_t read_journal(char out[MAX_JOURNAL_BYTES]) {
+  const int fd = open(journal_case.path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return -1;
+  }
+  const ssize_t count = read(fd, out, MAX_JOURNAL_BYTES);
+  ck_assert_int_ge(count, 0);
+  ck_assert_int_eq(close(fd), 0);
+  return count;
+}
+
 static void count_call(void *payload) {
   power_loss *loss = payload;
+  static char after[MAX_JOURNAL_BYTES];
   if (atomic_fetch_sub(&loss->calls_left, 1) != 1) {
     return;
   }
-  /* The journal first: what it says after that moment is not known. */
-  int fd = open(journal_case.path, O_RDONLY | O_CLOEXEC);
-  loss->has_journal = fd >= 0;
-  if (fd >= 0) {
-    ssize_t count = read(fd, loss->journal, sizeof loss->journal);
-    ck_assert_int_ge(count, 0);
-    loss->journal_bytes = (size_t)count;
-    ck_assert_int_eq(close(fd), 0);
-  }
   ck_assert_int_le(loss->dst->bytes, MAX_DURABLE_BYTES);
-  if (loss->is_kill) {
-    memcpy(loss->durable, loss->dst->memory, (size_t)loss->dst->bytes);
-  } else {
-    watched_storage_get_durable(loss->dst, loss->durable);
+  /* Other threads go on. As long as the journal says the same, whatever they
+   * write may be there or not; when it says more, they may write over tiles
+   * that it said before are needed. */
+  for (bool is_one_moment = false; !is_one_moment;) {
+    const ssize_t count = read_journal(loss->journal);
+    loss->has_journal = count >= 0;
+    loss->journal_bytes = count < 0 ? 0 : (size_t)count;
+    if (loss->is_kill) {
+      memcpy(loss->durable, loss->dst->memory, (size_t)loss->dst->bytes);
+    } else {
+      watched_storage_get_durable(loss->dst, loss->durable);
+    }
+    is_one_moment = read_journal(after) == count &&
+                    memcmp(after, loss->journal, loss->journal_bytes) == 0;
   }
   loss->has_happened = true;
 }
