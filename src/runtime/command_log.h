@@ -28,19 +28,19 @@ void rlo__command_log_close(rlo__command_log *log);
 /** Releases the events. */
 void rlo__command_log_deinit(rlo__command_log *log);
 
-/** Whether a log is open on this thread, which needs an event of each command.
- */
+/** Returns whether a log is open on this thread, which needs an event of each
+ *  command. */
 bool rlo__command_log_is_open(void);
 
 /** Notes a command that has just been enqueued, if a log is open; retains the
  *  event. */
 void rlo__command_log_add(cl_event event);
 
-/** What the device measured, in nanoseconds of its clock. */
+/** The times that the device measured, in nanoseconds of its clock. */
 typedef struct rlo__command_times {
-  /** Of the first command: when it was enqueued, and when it began. */
+  /** When the first command was enqueued, and when it began. */
   uint64_t first_queued, first_begin;
-  /** Of all, from their begins to their ends. */
+  /** The sum over all commands, each from its begin to its end. */
   uint64_t total;
 } rlo__command_times;
 

@@ -33,12 +33,12 @@ typedef struct rlo__command_watch {
   /** Those that are not known to be complete, the oldest first. */
   rlo__watched_command *commands;
   size_t count, capacity;
-  /** Of the newest command. */
+  /** The number of the newest command. */
   int64_t newest;
   /** The oldest first. */
   rlo__command_range failed[RLO__WATCH_MAX_RANGES];
   int32_t num_failed;
-  /** Of the newest failure. */
+  /** The status of the newest failure. */
   cl_int code;
 } rlo__command_watch;
 

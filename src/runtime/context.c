@@ -15,7 +15,7 @@ enum {
   /** Some kernels have a problem's numbers compiled in: a process that uses
    * many shapes must not keep them all. */
   MAX_IDLE_PROGRAMS = 128,
-  /** What is remembered of planning: some 2 KiB each. */
+  /** The most plans that are remembered: some 2 KiB each. */
   MAX_PLANNED = 256,
   /** Room for hundreds of PoCL programs of about 100 KiB each. */
   DEFAULT_CACHE_LIMIT_BYTES = 64 * 1024 * 1024
@@ -67,8 +67,9 @@ static rlo_status read_options(const rlo_context_options *options,
   return RLO_OK;
 }
 
-/** Whether a device is part of one of the context's devices, and the driver
- *  takes it there. PoCL names the whole device for contexts made of parts. */
+/** Returns whether a device is part of one of the context's devices, and the
+ *  driver accepts it there. PoCL names the whole device for contexts made of
+ *  parts. */
 static bool is_part_of(cl_context context,
                        const cl_device_id *devices,
                        size_t num_devices,

@@ -39,7 +39,7 @@ struct rlo_context {
   /** Held while a second launch is planned (runtime/planned.h). */
   rlo__mutex planning;
   bool has_wisdom_lock, has_measuring, has_planning;
-  /** What was planned before. */
+  /** Earlier plans. */
   rlo__plan_memo memo;
   int64_t memory_budget_bytes;
   rlo__buffer_records buffers;
@@ -57,8 +57,8 @@ struct rlo_context {
 rlo_context *rlo__context_ref(rlo_context *context);
 void rlo__context_unref(rlo_context *context);
 
-/** As rlo_buffer_create, for a buffer that the host maps often: in memory that
- *  it reaches without a copy, where the device has such. */
+/** Creates a buffer that the host maps often: in memory that it reaches without
+ *  a copy, where the device has such. @return as rlo_buffer_create. */
 RLO_NODISCARD rlo_status rlo__buffer_create_mappable(rlo_context *context,
                                                      int64_t bytes,
                                                      cl_mem *out_buffer);

@@ -84,9 +84,10 @@ rlo__device_kind rlo__device_find_kind(const char *platform_name,
   return RLO__KIND_ACCELERATOR;
 }
 
-/** What the compilers of CPU devices take beside OpenCL C 1.2. __has_builtin is
- *  true of a compiler that dies of the builtin, so that it is known by trial:
- *  test_context compiles what is stated here, on each driver that it finds. */
+/** Features that the compilers of CPU devices have beyond OpenCL C 1.2.
+ *  __has_builtin is true even where the compiler crashes on the builtin, so the
+ *  features are known by trial: test_context compiles what is stated here, on
+ *  each driver that it finds. */
 typedef struct device_extensions {
   rlo__device_kind kind;
   bool has_nontemporal_store, has_builtin_prefetch, has_vector_shuffle;
@@ -170,7 +171,7 @@ static rlo_status get_number(cl_device_id device,
   return RLO_OK;
 }
 
-/** What a device keeps of the rules of IEEE 754 for a type; nothing if it does
+/** Gets the rules of IEEE 754 that a device keeps for a type; none if it does
  *  not know the query, as one without doubles. */
 static cl_device_fp_config get_fp_config(cl_device_id device,
                                          cl_device_info what) {

@@ -29,7 +29,7 @@ rlo__device_kind rlo__device_find_kind(const char *platform_name,
                                        const char *device_name,
                                        cl_device_type type);
 
-/** What a driver says of a device, beside sizes. */
+/** Facts that a driver reports of a device, beside sizes. */
 typedef struct rlo__device_facts {
   char platform_name[128];
   char platform_version[256];
@@ -40,7 +40,8 @@ typedef struct rlo__device_facts {
   cl_device_local_mem_type local_memory_type;
   cl_device_fp_config single_config;
   cl_device_fp_config double_config;
-  /** Of the host's first core, by the system; 0 if it does not say. */
+  /** The first-level cache of the host's first core, as the system reports it;
+   *  0 if it does not. */
   int64_t near_cache_bytes;
 } rlo__device_facts;
 
@@ -53,7 +54,8 @@ typedef struct rlo__device_facts {
  */
 void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info);
 
-/** As rlo_device_query, into a whole rlo_device_info. */
+/** Queries a device into a whole rlo_device_info. @return as
+ *  rlo_device_query. */
 rlo_status rlo__device_query(cl_device_id device, rlo_device_info *out_info);
 
 /** Reads a string of a device or a platform: truncated to fit, empty if there

@@ -314,7 +314,8 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
     case RLO_NOT_FOUND:
     case RLO_OUT_OF_MEMORY:
     case RLO_IO:
-      /* Not there, or not to be had just now: that is no fault of the entry. */
+      /* The entry is missing or cannot be read just now: that is no fault of
+       * the entry. */
       count(&cache->num_misses);
       break;
     default:

@@ -60,13 +60,13 @@ RLO_NODISCARD rlo_status rlo__cache_key_init(const char *const *strings,
 /** Accepts a zeroed key. */
 void rlo__cache_key_deinit(rlo__cache_key *key);
 
-/** What an entry begins with; its numbers are little-endian, as those of every
+/** The head of an entry; its numbers are little-endian, as those of every
  *  machine that the library runs on. The key, the payload (the binary of a
  *  program) and the hash of all bytes before follow. */
 typedef struct rlo__cache_entry_head {
   /** "rlocache" */
   char magic[8];
-  /** Of this format: 2. */
+  /** The version of this format: 2. */
   uint32_t version;
   uint32_t key_bytes;
   uint64_t payload_bytes;
@@ -124,12 +124,12 @@ RLO_NODISCARD rlo_status rlo__disk_cache_create(const char *path,
 /** NULL is legal. */
 void rlo__disk_cache_destroy(rlo__disk_cache *cache);
 
-/** Whether the cache has a directory, which may still turn out to be unusable.
- */
+/** Returns whether the cache has a directory, which may still turn out to be
+ *  unusable. */
 bool rlo__disk_cache_is_on(const rlo__disk_cache *cache);
 
-/** Whether the cache has a usable directory; creates it if necessary. To be
- *  called before producing an entry that is expensive. Threads: safe. */
+/** Returns whether the cache has a usable directory; creates it if necessary.
+ *  Call this before producing an entry that is expensive. Threads: safe. */
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache);
 
 /** An entry found. Zeros are a legal value. */

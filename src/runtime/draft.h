@@ -34,11 +34,12 @@ RLO_NODISCARD rlo_status rlo__draft_plan(rlo_context *context,
                                          rlo__alignment a,
                                          rlo__draft *out_draft);
 
-/** What the launch of a draft relies on. */
+/** Returns the alignment that the launch of a draft relies on. */
 rlo__alignment rlo__draft_alignment(const rlo__draft *d);
 
-/** Whether the options want a problem measured that is not known. The time of
- *  one that loads indices depends on their values, which are unknown. */
+/** Returns whether the options ask to measure a problem that wisdom does not
+ *  know. One that loads indices is not measured: its time depends on their
+ *  values, which are unknown. */
 bool rlo__draft_wants_measuring(const rlo_plan_options *options,
                                 const rlo__draft *d);
 

@@ -110,14 +110,15 @@ rlo_status rlo__kernel_parameters_check_count(
                   missing->type);
 }
 
-/* Whether a type is `word`, or a vector of it: "float", "float4". */
+/* Returns whether a type is `word`, or a vector of it: "float", "float4". */
 static bool is_type(const char *type, const char *word) {
   size_t length = strlen(word);
   return strncmp(type, word, length) == 0 &&
          strspn(type + length, "0123456789") == strlen(type + length);
 }
 
-/* Whether a type is one of OpenCL C's by its name. A typedef's may be any. */
+/* Returns whether a type is one of OpenCL C's by its name. A typedef may be
+ * any. */
 static bool is_built_in(const char *type) {
   static const char *const words[] = {"bool",
                                       "char",

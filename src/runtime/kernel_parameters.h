@@ -6,7 +6,7 @@
 
 #include "relayout/opencl.h"
 
-/** What a launch sets a parameter to. */
+/** The kind of value that a launch passes for a parameter. */
 typedef enum rlo__parameter_kind {
   /** A memory that the kernel reads, or writes. */
   RLO__PARAMETER_INPUT,

@@ -19,7 +19,8 @@ typedef struct rlo__pooled_kernel {
   /** The id of the prepared launch whose constant arguments are set; 0: none.
    *  Set by the user of the kernel. */
   uint64_t arguments_of;
-  /** What the function takes; NULL until a user of the kernel asks. Owned. */
+  /** The parameters of the function; NULL until a user of the kernel asks.
+   *  Owned. */
   rlo__kernel_parameters *parameters;
   struct rlo__pooled_kernel *next;
 } rlo__pooled_kernel;

@@ -43,7 +43,7 @@ typedef struct rlo__operand {
   int64_t alignment_bytes;
 } rlo__operand;
 
-/** Whether a plan writes the operand. */
+/** Returns whether a plan writes the operand. */
 static inline bool rlo__operand_is_written(rlo__operand_side side) {
   return side == RLO__OPERAND_DST || side == RLO__OPERAND_SCRATCH;
 }

@@ -138,7 +138,7 @@ static rlo_status add_order(rlo_plan *plan,
   return RLO_OK;
 }
 
-/** As add_order, with working memory. */
+/** Calls add_order with working memory. */
 static rlo_status plan_order(rlo_plan *plan, const rlo__segment_ids *ids) {
   launch_pair *pair = create_pair();
   if (pair == NULL) {

@@ -7,10 +7,11 @@
 #include "runtime/planned.h"
 
 enum {
-  /** Of a segment sum: three that invert the ids, two fills, the sum. */
+  /** The steps of a segment sum: three that invert the ids, two fills, the
+   *  sum. */
   RLO__PLAN_MAX_STEPS = 6,
-  /** Of a problem; of a sum that is cut: whole parts, the last part, the sum
-   *  over them. */
+  /** The most steps of a problem: one, or three for a sum that is cut (whole
+   *  parts, the last part, the sum over them). */
   RLO__PLAN_PROBLEM_STEPS = 3
 };
 
@@ -21,7 +22,7 @@ typedef struct rlo__plan_step {
   rlo__operand_side src, dst, indices;
   /** A reference. */
   rlo__planned *planned;
-  /** Of its launches. */
+  /** The programs of its launches. */
   rlo__program_slot programs[RLO__PLANNED_MAX_LAUNCHES];
 } rlo__plan_step;
 
@@ -43,7 +44,7 @@ struct rlo_plan {
   /** Retained. */
   rlo_context *context;
   rlo_plan_info info;
-  /** Of a sum in parts: what info.parameters points to. */
+  /** The text that info.parameters points to, for a sum in parts. */
   char parameters[192];
   int32_t num_operands;
   rlo__operand_need operands[RLO__NUM_OPERANDS];
@@ -52,8 +53,8 @@ struct rlo_plan {
   rlo__plan_step steps[];
 };
 
-/** As rlo_plan_create, with limits of what is cut into parts.
- *  @param limits  NULL: those of the class. */
+/** Creates a plan, with the limits beyond which sums are cut into parts. @param
+ *  limits NULL: those of the class. @return as rlo_plan_create. */
 RLO_NODISCARD rlo_status
 rlo__plan_create_by_limits(rlo_context *context,
                            const rlo_problem *problem,

@@ -26,10 +26,9 @@ void rlo__memo_entry_retain(rlo__memo_entry *entry);
 /** Drops a reference; NULL is legal. Threads: safe. */
 void rlo__memo_entry_release(rlo__memo_entry *entry);
 
-/** What a context has planned, or a place prepared: the most recently used of
- *  it. What a context has planned is forgotten when its wisdom changes, which
- *  might decide otherwise. Threads: safe, but for
- *  init and deinit. */
+/** The most recently used plans of a context, or moves of a place. Those of a
+ *  context are forgotten when its wisdom changes, which might decide otherwise.
+ *  Threads: safe, but for init and deinit. */
 typedef struct rlo__plan_memo {
   rlo__mutex mutex;
   bool has_mutex;

@@ -33,7 +33,7 @@ static int64_t element_alignment(int32_t unit_bits) {
   return whole_bytes(unit_bits) & -whole_bytes(unit_bits);
 }
 
-/** What elements are aligned to, the least that an enqueue accepts. */
+/** Returns the alignment of the elements, the least that an enqueue accepts. */
 static rlo__alignment smallest_of(const rlo_problem *problem) {
   return (rlo__alignment){
       element_alignment(problem->unit_bits),
@@ -373,8 +373,8 @@ rlo_status rlo__planned_of_launch(rlo_context *context,
   return RLO_OK;
 }
 
-/** Whether nothing but the problem, the class and the promise decides, and the
- *  rest of the options needs no check. */
+/** Returns whether a plan follows from the problem, the class and the promised
+ *  alignment alone, and the other options need no check. */
 static bool is_memorable(const rlo_plan_options *options) {
   return options == NULL ||
          (options->family == NULL && options->schedule == NULL &&
@@ -427,7 +427,7 @@ fail:
   return status;
 }
 
-/** As rlo__planned_get, for options that may be remembered. */
+/** Does the work of rlo__planned_get for options that may be remembered. */
 static rlo_status get_remembered(rlo_context *context,
                                  const rlo_problem *problem,
                                  const rlo_plan_options *options,

@@ -14,7 +14,7 @@ enum {
   RLO__PLANNED_MAX_LAUNCHES = 4
 };
 
-/** What is known of the second launch of a problem. */
+/** The state of the second launch of a problem. */
 typedef enum rlo__second_launch {
   /** It is not planned: only an enqueue on such memory needs it. */
   RLO__SECOND_LATER = 0,
@@ -41,16 +41,16 @@ typedef struct rlo__planned {
   rlo_plan_decision decision;
   double measured_fraction;
   char parameters[160];
-  /** What the options forced, or NULL. Static. */
+  /** The family and schedule that the options forced, or NULL. Static. */
   const char *forced_family, *forced_schedule;
   rlo_device_class asked_class;
-  /** Of each launch. */
+  /** The alignment that each launch relies on. */
   rlo__alignment alignments[RLO__PLANNED_MAX_LAUNCHES];
   /** The first is faster, and there unless the problem is empty. */
   rlo__prepared_launch launches[RLO__PLANNED_MAX_LAUNCHES];
-  /** Of rlo__second_launch; the second launch may be read if it is THERE. */
+  /** An rlo__second_launch; the second launch may be read if it is THERE. */
   atomic_int second;
-  /** Whether the launch in place of each of the first two may be read. */
+  /** True when the launch in place of the first or second one may be read. */
   atomic_bool has_smaller[RLO__PLANNED_SMALLER];
 } rlo__planned;
 

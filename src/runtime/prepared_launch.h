@@ -8,7 +8,7 @@
 /** One argument of a prepared kernel. */
 typedef struct rlo__prepared_argument {
   rlo__argument_kind kind;
-  /** Of constants: their place in rlo__prepared_launch.constants. */
+  /** The place of a constant in rlo__prepared_launch.constants. */
   uint32_t first_byte;
   uint32_t num_bytes;
 } rlo__prepared_argument;
@@ -31,7 +31,7 @@ typedef struct rlo__prepared_launch {
   uint32_t constant_bytes;
   rlo__prepared_argument *arguments;
   uint8_t *constants;
-  /** What its program is made of, and how many numbers that has. */
+  /** The parts of its program's source, and how many numbers these have. */
   rlo__program_parts parts;
   int32_t num_numbers;
   /** All the arrays. Owned. */
@@ -70,7 +70,8 @@ rlo__prepared_launch_init(rlo_context *context,
 /** Accepts a zeroed prepared launch. */
 void rlo__prepared_launch_deinit(rlo__prepared_launch *prepared);
 
-/** Whether two run the same kernel with the same arguments and sizes. */
+/** Returns whether two launches run the same kernel with the same arguments and
+ *  sizes. */
 bool rlo__prepared_launch_equal(const rlo__prepared_launch *a,
                                 const rlo__prepared_launch *b);
 

@@ -387,8 +387,8 @@ static rlo_status store(const rlo__program_builder *builder,
   return RLO_OK;
 }
 
-/** Whether to store a program that was just built from source; `is_new` if no
- *  equal one was built before in this process. */
+/** Returns whether to store a program that was just built from source; `is_new`
+ *  if no equal one was built before in this process. */
 static bool is_to_be_stored(const rlo__program_builder *builder,
                             rlo__build_priority priority,
                             bool is_new) {

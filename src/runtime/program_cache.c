@@ -35,7 +35,8 @@ typedef struct entry {
   rlo__program_spec spec;
   cl_program cl_program;
   bool has_pool;
-  /** Not from the disk cache; counts as built. */
+  /** The program was built from source, not loaded from the disk cache; counts
+   *  as built. */
   bool is_from_source;
   /** The cache's mutex guards the fields below. */
   entry_state state;

@@ -35,7 +35,7 @@ static rlo_status set_argument(cl_kernel kernel,
   const void *value = is_memory ? (const void *)&a->buffer : a->value;
   cl_int code = clSetKernelArg(kernel, (cl_uint)index, bytes, value);
   if (code == CL_INVALID_ARG_SIZE) {
-    /* Of a parameter of which the driver had not said the size. */
+    /* The driver had not told the size of this parameter. */
     return rlo__status_fail_cl(RLO_INVALID_ARGUMENT,
                                "clSetKernelArg",
                                code,

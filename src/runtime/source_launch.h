@@ -8,7 +8,7 @@
 /** One argument of a source kernel: a buffer or the bytes of a value. */
 typedef struct rlo__source_value {
   rlo__parameter_kind kind;
-  /** Of an input or output; NULL for 0 bytes. */
+  /** The memory of an input or output; NULL for 0 bytes. */
   cl_mem buffer;
   const void *value;
   size_t bytes;

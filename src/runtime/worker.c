@@ -93,7 +93,7 @@ static void work(void *payload) {
   }
 }
 
-/** Whether the caller is a job. Call with the mutex held. */
+/** Returns whether the caller is a job. Call with the mutex held. */
 static bool is_on_thread(const rlo__worker *worker) {
   return worker->has_thread && rlo__thread_is_current(&worker->thread);
 }
