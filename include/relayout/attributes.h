@@ -54,7 +54,7 @@ typedef struct rlo_attribute {
   const char *name;
   /** A kind, or a kind and RLO_ATTRIBUTE_LIST. */
   uint32_t type;
-  /** Of a list: the number of values. */
+  /** The number of values of a list. */
   int32_t count;
 
   union {

@@ -27,10 +27,10 @@ typedef struct draft {
   const rlo__kernel_call *call;
   rlo__source_value *values;
   scalar *scalars;
-  /** What the kernel waits for; borrowed. */
+  /** The events that the kernel waits for; borrowed. */
   cl_event *waits;
   cl_uint num_waits;
-  /** Of the inputs, then of the outputs. */
+  /** The allocations of the inputs, then of the outputs. */
   rlo__allocation **allocations;
 } draft;
 

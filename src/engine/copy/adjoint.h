@@ -12,8 +12,8 @@
  */
 extern const rlo__copy_op rlo__op_adjoint;
 
-/** What the attributes of a MoveAdjoint encode: one block, freed by rlo__free.
- */
+/** The contents of the attributes of a MoveAdjoint: one block, freed by
+ *  rlo__free. */
 typedef struct rlo__adjoint {
   /** The operation, with row-major inputs. */
   rlo__copy_call call;

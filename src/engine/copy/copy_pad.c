@@ -16,7 +16,7 @@ static const rlo_attribute_spec pad_specs[] = {
     {"value_bits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
 };
 
-/* Whether an integer type holds a number, but for what is behind the point. */
+/* Returns whether an integer type holds a number, apart from its fraction. */
 static bool fits_integer(rlo_dtype dtype, const rlo__attribute_number *number) {
   int32_t bits = rlo_dtype_value_bits(dtype);
   bool is_signed = rlo_dtype_is_signed(dtype);

@@ -6,7 +6,8 @@
 #include "relayout/gradient.h"
 #include "relayout/kernel.h"
 
-/** Whether a kernel has a gradient, and which. Sets no message. */
+/** Finds the gradient of a kernel; returns whether it has one. Sets no
+ *  message. */
 bool rlo__gradient_find(rlo_engine *engine,
                         const char *kernel_name,
                         rlo_gradient_config *out_config);

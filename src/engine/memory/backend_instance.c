@@ -7,8 +7,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-/* What this library knows of methods, which may be those of another header;
- * NULL has none. */
+/* Copies the methods that this library knows from a table that may be of
+ * another version of the header; NULL has none. */
 static rlo_backend_methods read_methods(const rlo_backend_methods *given) {
   rlo_backend_methods known;
   memset(&known, 0, sizeof known);

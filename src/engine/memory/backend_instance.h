@@ -14,7 +14,7 @@ typedef struct rlo__backend_instance {
   uint64_t id;
   /** Interned by the engine: names are equal if their addresses are. */
   const char *name;
-  /** Of all instances of the name; outlives them. */
+  /** Usage by all instances of the name; outlives them. */
   rlo__usage *usage;
   rlo_backend_methods methods;
   void *self;

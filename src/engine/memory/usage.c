@@ -63,7 +63,7 @@ void rlo__usage_reset_peaks(rlo__usage *usage) {
         &counter->peak,
         atomic_load_explicit(&counter->now, memory_order_relaxed),
         memory_order_relaxed);
-    /* What another thread has added meanwhile. */
+    /* Another thread may have added to the counter meanwhile. */
     raise_peak(counter,
                atomic_load_explicit(&counter->now, memory_order_relaxed));
   }

@@ -6,7 +6,7 @@
 
 #include "relayout/engine.h"
 
-/** What is counted, with its peak. */
+/** The counters; each has a peak. */
 typedef enum rlo__usage_kind {
   RLO__USAGE_TENSORS,
   RLO__USAGE_BUFFERS,
@@ -19,11 +19,11 @@ typedef struct rlo__usage_counter {
   atomic_int_fast64_t now, peak;
 } rlo__usage_counter;
 
-/** What all instances of a backend hold, of one name: tensors outlive a backend
- *  that is removed. */
+/** The resources held by all instances of a backend, by name: tensors outlive a
+ *  backend that is removed. */
 typedef struct rlo__usage {
   rlo__usage_counter counters[RLO__NUM_USAGE_KINDS];
-  /** Of all backends, which counts along; NULL: this is it. */
+  /** The usage of all backends, which counts along; NULL: this is it. */
   struct rlo__usage *whole;
 } rlo__usage;
 

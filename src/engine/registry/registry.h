@@ -39,7 +39,7 @@ void rlo__bound_kernel_release(rlo__bound_kernel *bound);
 
 /** A kernel of one backend. */
 typedef struct rlo__kernel_slot {
-  /** Of the same kernel name. */
+  /** The next backend's kernel of the same name. */
   struct rlo__kernel_slot *next;
   /** That of the kernel. */
   struct rlo__name *name;
@@ -78,7 +78,7 @@ typedef struct rlo__name {
   rlo__backend_slot backend;
   /** There is or was a backend. */
   bool has_usage;
-  /** What is held under the name of a backend, also after it is removed. */
+  /** Usage under the name of a backend, also after it is removed. */
   rlo__usage usage;
   /** The lists that begin with this name. */
   rlo__name_list *lists;
@@ -108,7 +108,7 @@ typedef struct rlo__registry {
   rlo__name *backends;
   /** Retained; NULL until a backend is chosen. */
   rlo__backend_instance *active;
-  /** Of all backends. */
+  /** The usage of all backends. */
   rlo__usage usage;
   uint64_t next_instance_id;
 } rlo__registry;

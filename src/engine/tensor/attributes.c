@@ -241,7 +241,7 @@ const char *rlo__attribute_number_print(const rlo__attribute_number *number,
 
 static rlo_status check_map(const rlo_attributes *map, int32_t depth);
 
-/* Whether an attribute of a known type has the parts of its value. */
+/* Returns whether an attribute of a known type has the parts of its value. */
 static bool is_whole(const rlo_attribute *item) {
   return is_list(item)
              ? item->count >= 0 &&
