@@ -58,9 +58,9 @@ static bool make_private(folder *f) {
   return mkdtemp(f->path) != NULL;
 }
 
-/* Whether the folder can be made and written to. It is not made, since the
- * driver may be another one: a folder is made, and removed, in the closest one
- * above it that is there. */
+/* Returns whether the folder can be made and written to. It is not made, since
+ * the driver may use another one: a folder is made, and removed, in the closest
+ * existing one above it. */
 static bool can_make(folder f) {
   struct stat information;
   while (lstat(f.path, &information) != 0) {

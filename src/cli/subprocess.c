@@ -71,7 +71,8 @@ static void run_child(rlo__subprocess_fn function,
 #endif
   int code = rlo__finish_output(function(payload));
   *is_done = true;
-  /* Not exit(): the driver's exit handlers may fail after the work is done. */
+  /* _exit() runs no exit handlers: the driver's may fail after the work is
+   * done. */
   _exit(code);
 }
 
