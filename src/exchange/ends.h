@@ -49,7 +49,8 @@ RLO_NODISCARD rlo_status rlo__task_run(const rlo__task *task,
                                        cl_event wait,
                                        cl_event *out_event);
 
-/** Whether pieces of an addend may be placed in a member's destination. */
+/** Returns whether pieces of an addend may be placed in a member's
+ *  destination. */
 bool rlo__member_accepts(const rlo__member *member, int64_t addend);
 
 /** Notes that a piece is placed. */

@@ -19,12 +19,12 @@ typedef enum rlo__route {
   RLO__ROUTE_LINK = 3
 } rlo__route;
 
-/** What a member does with a message. */
+/** The work of a member for a message. */
 typedef struct rlo__task {
   /** NULL: nothing. */
   rlo__move *move;
-  /** Of the host: all it does is to copy one run of bytes, from here to there.
-   */
+  /** True for a task of the host that only copies one run of bytes, from the
+   *  first of these offsets to the second. */
   bool is_run;
   int64_t run_src_offset, run_dst_offset;
 } rlo__task;

@@ -91,8 +91,8 @@ static rlo_status enqueue_marker(cl_command_queue queue, cl_event *out_event) {
   return RLO_CL(clFlush, queue);
 }
 
-/* What a member's queue has to wait for before it reads `source`; NULL:
- * nothing. */
+/* Finds the event that a member's queue waits for before it reads `source`;
+ * NULL: none. */
 static rlo_status find_wait(const rlo__member *p,
                             rlo__member *source,
                             cl_event *out_wait) {

@@ -13,7 +13,7 @@ typedef struct rlo__member {
   int64_t device;
   /** Owned. */
   rlo__place *place;
-  /** Of the exchange's scratches, that of its messages. */
+  /** The index, among the exchange's scratches, of the one for its messages. */
   int32_t scratch;
   /** Its shards, of which a run knows where they are. */
   rlo__memory src, dst;
@@ -24,7 +24,7 @@ typedef struct rlo__member {
   rlo__message **incoming;
   int64_t num_incoming;
 
-  /** Of a run. */
+  /** The fields below are the state of a run. */
   /** Completes when what was enqueued before the run has; released by it. */
   cl_event ready;
   bool is_filled;

@@ -195,7 +195,8 @@ static rlo_status parse_leaf(tree_parser *t, rlo_shape_tree **out_tree) {
                      out_tree);
 }
 
-/* What stands within `depth` tuples. On failure *out_tree may be a tree. */
+/* Parses a shape that stands within `depth` tuples. On failure *out_tree may be
+ * a tree. */
 static rlo_status parse_subshape(tree_parser *t,
                                  int32_t depth,
                                  rlo_shape_tree **out_tree);

@@ -12,7 +12,8 @@
 #include "runtime/operand.h"
 
 enum {
-  /** Of a memory of the host's own: its bytes begin behind the struct. */
+  /** The offset of the bytes of a memory of the host's own: they follow the
+   *  struct. */
   HOST_OFFSET = (sizeof(rlo__memory) + 63) / 64 * 64
 };
 

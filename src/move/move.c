@@ -22,8 +22,8 @@ typedef struct step {
 struct rlo__move {
   /** References; and, of a move of rlo__move_get, its key. */
   rlo__memo_entry entry;
-  /** Of the host: NULL, or what the steps sum. Operand 1 is then the order of
-   *  the rows, which each run makes from the ids. */
+  /** On the host: the segment sum that the steps compute, or NULL. Operand 1 is
+   *  then the order of the rows, which each run makes from the ids. */
   rlo_segment_sum *sum;
   int32_t count;
   step steps[];

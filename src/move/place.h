@@ -33,7 +33,7 @@ typedef struct rlo__place {
   int32_t num_threads;
   /** The commands of the queue. */
   rlo__command_watch watch;
-  /** What rlo__move_get has prepared. */
+  /** The moves that rlo__move_get has prepared. */
   rlo__plan_memo moves;
   rlo__mutex mutex;
   bool has_mutex;
@@ -59,8 +59,8 @@ RLO_NODISCARD rlo_status rlo__place_create(rlo_context *context,
 /** Every memory must have been freed. Does not wait. NULL is legal. */
 void rlo__place_release(rlo__place *place);
 
-/** As rlo_buffer_create; takes a buffer of this size that has no user, if there
- *  is one. */
+/** Takes a buffer of this size that has no user, or creates one. @return as
+ *  rlo_buffer_create. */
 RLO_NODISCARD rlo_status rlo__place_take_buffer(rlo__place *place,
                                                 int64_t bytes,
                                                 cl_mem *out_buffer);

@@ -12,8 +12,8 @@
 
 enum {
   NUM_SCALARS = 10,
-  /** Of a way of a first-level cache, and ways from which on there is room for
-   *  as many pages as pay. */
+  /** The size of a way of a first-level cache, and the number of ways from
+   *  which on there is room for as many pages as pay. */
   WAY_BYTES = 4096,
   MANY_WAYS = 12
 };
