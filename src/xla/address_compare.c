@@ -29,7 +29,7 @@ typedef struct workspace {
   /* The index of a unit, as a form over the axes. */
   rlo_form unit;
   rlo_form index[RLO_MAX_RANK];
-  /* Whether the source form is complete. */
+  /* True when the source form is complete. */
   bool is_lowered;
   /* The axes that each term depends on, as bits. */
   uint64_t term_axes[RLO_MAX_TERMS];
@@ -153,7 +153,7 @@ static int64_t position_of(const rlo__unit_order *units, int64_t unit) {
          unit % units->ratio;
 }
 
-/* Whether the unit at w->point has the same position in both arrays. */
+/* Returns whether the unit at w->point has the same position in both arrays. */
 static bool agrees_here(const workspace *w) {
   int64_t unit = 0;
   for (int32_t a = 0; a < w->problem.num_axes; ++a) {
@@ -261,8 +261,9 @@ static bool agrees_in_box(workspace *w, const int64_t *extents) {
   }
 }
 
-/* Whether the maps agree while only `axes` vary: they do if they agree over one
- * period of each axis and do not diverge from one period to the next. */
+/* Finds out whether the maps agree while only `axes` vary: they do if they
+ * agree over one period of each axis and do not diverge from one period to the
+ * next. */
 static rlo_status agrees_along(workspace *w, uint64_t axes, bool *out_agree) {
   int64_t extents[RLO_MAX_AXES];
   int64_t points = 1;

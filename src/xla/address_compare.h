@@ -15,8 +15,9 @@ typedef struct rlo__unit_order {
 } rlo__unit_order;
 
 /**
- * Whether unit n of `a` and unit n of `b` have one position, counted in units,
- * for all n. Both arrays have the same number of units, in 1 .. INT64_MAX.
+ * Finds out whether unit n of `a` and unit n of `b` have one position, counted
+ * in units, for all n. Both arrays have the same number of units, in 1 ..
+ * INT64_MAX.
  *
  * Both maps are lowered to forms over the units, and the maps agree where the
  * difference of the forms is 0. Tiles without effect, or of one effect in

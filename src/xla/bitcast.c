@@ -37,9 +37,9 @@ static bool is_all_zero(const uint8_t bits[16]) {
   return memcmp(bits, zeros, sizeof zeros) == 0;
 }
 
-/* Whether src's memory is large enough for dst, and its slots without element
- * hold the fill of dst. Elements have the same positions in both, so that dst's
- * slots without element are among src's. */
+/* Finds out whether src's memory is large enough for dst, and its slots without
+ * element hold the fill of dst. Elements have the same positions in both, so
+ * that dst's slots without element are among src's. */
 static rlo_status padding_agrees(const side *src,
                                  const side *dst,
                                  uint32_t flags,

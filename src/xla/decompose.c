@@ -23,8 +23,9 @@ static int64_t slot_along(const rlo_address_map *address,
   return rlo__address_slot(address, index);
 }
 
-/* Whether dimension j of src may be dimension k of dst: the same size, and the
- * same distances from the first element to the second, middle and last one. */
+/* Returns whether dimension j of src may be dimension k of dst: the same size,
+ * and the same distances from the first element to the second, middle and last
+ * one. */
 static bool looks_alike(const rlo_shape *src,
                         const rlo_address_map *src_address,
                         int32_t j,

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "desc/strides.h"
 
-/* What a caller of the first version of a struct gives. */
+/* The size of a struct in its first version, which ends with `member`. */
 #define SIZE_UP_TO(type, member) \
   (offsetof(type, member) + sizeof(((type *)NULL)->member))
 

@@ -349,7 +349,7 @@ static rlo_status write_program(writer_state *writer,
   return RLO_OK;
 }
 
-/* What can be checked without dimensions; mostly by making the layout again. */
+/* Checks what needs no dimensions; mostly by making the layout again. */
 static rlo_status check_layout(const rlo_layout *layout, int32_t rank) {
   rlo_layout copy;
   RLO_TRY(rlo_layout_from_minor_to_major(layout->minor_to_major, rank, &copy));

@@ -27,9 +27,9 @@ typedef struct field_row {
   uint32_t number;
   field_type type;
   bool is_repeated;
-  /* Of its value or values, and of the number of these, in the message. */
+  /* Offsets, in the message, of its value or values and of their number. */
   size_t offset, count_offset;
-  /* Of a value. */
+  /* The size of one value. */
   size_t bytes;
   const rlo__proto_kind *kind;
 } field_row;
@@ -99,7 +99,7 @@ struct rlo__proto_chunk {
   struct rlo__proto_chunk *next;
   size_t used_bytes;
   size_t capacity_bytes;
-  /* What follows has this alignment. */
+  /* The memory that is given out, with this alignment. */
   max_align_t parts[];
 };
 

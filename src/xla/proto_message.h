@@ -32,7 +32,7 @@ typedef struct rlo__proto_unknown {
   size_t num_bytes;
 } rlo__proto_unknown;
 
-/** What every message begins with. */
+/** The fields that every message begins with. */
 typedef struct rlo__proto_message {
   const rlo__proto_kind *kind;
   size_t n_unknown;

@@ -187,7 +187,8 @@ static rlo_status read_array(const rlo__shape_message *message,
     RLO_TRY(read_layout(message->layout, &shape.layout));
   }
   if (shape.layout.element_size_bits == rlo_dtype_storage_bits(shape.dtype)) {
-    /* As rlo_shape_make_with_layout, so that equal shapes compare so. */
+    /* The type's own size becomes 0, as rlo_shape_make_with_layout has it, so
+     * that equal shapes compare so. */
     shape.layout.element_size_bits = 0;
   }
   RLO_TRY(rlo_shape_validate_unbounded(&shape));
@@ -250,7 +251,7 @@ static void release_trees(rlo_shape_tree **trees, size_t count) {
   rlo__free(trees);
 }
 
-/* As many trees, in new memory; on failure there are none. */
+/* Reads `count` trees into new memory; on failure there are none. */
 static rlo_status read_trees(rlo__shape_message *const *messages,
                              size_t count,
                              const char *what,

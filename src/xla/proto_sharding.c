@@ -192,8 +192,8 @@ rlo_status rlo_proto_parse_sharding(const void *bytes,
 
 /* ----------------------------------------------------------------- writing */
 
-/* What a message points to: it only reads its arrays, which are declared
- * as writable. */
+/* The arrays that a message points to, which are declared as writable but only
+ * read. */
 typedef struct parts {
   rlo_sharding_tiles tiles;
   int64_t grid[MAX_GRID_RANK];
@@ -256,7 +256,7 @@ static rlo_status write_sharding(const rlo_sharding *sharding,
     return write_tiled(sharding, p, message);
   }
   if (kind == RLO_SHARDING_MAXIMAL) {
-    /* As XLA writes it: a grid of one cell. */
+    /* XLA writes a grid of one cell. */
     p->grid[0] = 1;
     p->device = rlo_sharding_num_devices(sharding) - 1;
     message->tile_assignment_dimensions = p->grid;

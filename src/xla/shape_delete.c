@@ -28,7 +28,7 @@ typedef struct item {
 typedef struct item_list {
   int32_t count;
   item items[RLO_ADDRESS_MAP_MAX_LEAVES];
-  /** Whether the extents are exact, as a repair needs them. */
+  /** True when the extents are exact, as a repair needs them. */
   bool is_exact;
 } item_list;
 
@@ -235,7 +235,8 @@ static rlo_status add_repair(const item_list *list, rlo_layout *layout) {
   return RLO_OK;
 }
 
-/* Whether all elements and all slots without element keep their positions. */
+/* Finds out whether all elements and all slots without element keep their
+ * positions. */
 static rlo_status moves_no_byte(const rlo_shape *before,
                                 const rlo_shape *after,
                                 bool *out_answer) {

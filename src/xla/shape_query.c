@@ -239,9 +239,9 @@ static bool find_period(const rlo_address_map *address,
   return is_combined;
 }
 
-/* Whether the slots of larger coordinates of a dimension are larger, counted in
- * blocks of `block` slots. The step of the period is above 0: one period and
- * the place after it tell. */
+/* Returns whether the slots of larger coordinates of a dimension are larger,
+ * counted in blocks of `block` slots. The step of the period is above 0: one
+ * period and the place after it tell. */
 static bool rises(const rlo_address_map *address,
                   int64_t size,
                   int32_t dimension,
@@ -305,13 +305,13 @@ static rlo_status order_leaves(const rlo_address_map *address,
 }
 
 /*
- * Whether smaller coordinates in a dimension have smaller slots, whatever the
- * other coordinates are. Slots are ordered by their leaves, the most major
- * first: the leaves of the dimension must come before those of others, and
- * those of its quotients before those of its remainders. Where tiles combine
- * what they have cut, one period is walked. The array has elements.
- * RLO_UNSUPPORTED if a leaf combines the dimension with another one, or for too
- * long a period.
+ * Finds out whether smaller coordinates in a dimension have smaller slots,
+ * whatever the other coordinates are. Slots are ordered by their leaves, the
+ * most major first: the leaves of the dimension must come before those of
+ * others, and those of its quotients before those of its remainders. Where
+ * tiles combine what they have cut, one period is walked. The array has
+ * elements. RLO_UNSUPPORTED if a leaf combines the dimension with another one,
+ * or for too long a period.
  */
 static rlo_status is_most_major(const rlo_address_map *address,
                                 const int64_t *dims,
@@ -444,7 +444,8 @@ rlo_status rlo_shape_dimension(const rlo_shape *shape,
   return RLO_OK;
 }
 
-/* Whether the stride of a dimension is wider than the span of all others. */
+/* Returns whether the stride of a dimension is wider than the span of all
+ * others. */
 static bool is_most_major_stride(const rlo_shape *shape,
                                  const int64_t *strides,
                                  int32_t dimension) {

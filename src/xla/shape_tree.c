@@ -453,7 +453,8 @@ typedef struct change {
   rlo_shape_map_fn map;
   void *payload;
   int64_t path[RLO_SHAPE_TREE_MAX_DEPTH];
-  /* Of the current leaf: here, so that the recursion takes little stack. */
+  /* The shapes of the current leaf: here, so that the recursion takes little
+   * stack. */
   rlo_shape old, shape;
 } change;
 

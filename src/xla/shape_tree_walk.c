@@ -14,7 +14,8 @@ typedef struct walk {
   rlo_subshape_fn visit;
   void *payload;
   int64_t path[RLO_SHAPE_TREE_MAX_DEPTH];
-  /* Of the current leaf: here, so that the recursion takes little stack. */
+  /* The shape of the current leaf: here, so that the recursion takes little
+   * stack. */
   rlo_shape shape;
 } walk;
 

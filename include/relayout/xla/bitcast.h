@@ -45,8 +45,9 @@ enum {
   RLO_BITCAST_IGNORE_PADDING = 1 << 2
 };
 
-/** Whether element i has one position in both, so that a relayout from src to
- * dst copies every byte to its own place. False for different dimensions. */
+/** Finds out whether element i has one position in both, so that a relayout
+ *  from src to dst copies every byte to its own place. False for different
+ *  dimensions. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
                                                          const rlo_shape *dst,
                                                          uint32_t flags,

@@ -120,8 +120,8 @@ RLO_API int32_t rlo_layout_major(const rlo_layout *layout,
 RLO_API RLO_NODISCARD rlo_status rlo_layout_logical_to_physical(
     const rlo_layout *layout, int32_t rank, int32_t *out_physical);
 
-/** Whether the `count` different dimensions are consecutive in minor_to_major,
- * in any order. True for none; false if strided. */
+/** Returns whether the `count` different dimensions are consecutive in
+ *  minor_to_major, in any order. True for none; false if strided. */
 RLO_API bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
                                              int32_t rank,
                                              const int32_t *dims,
@@ -153,7 +153,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
 /** Deletes all tiles. */
 RLO_API void rlo_layout_clear_tiles(rlo_layout *layout);
 
-/** Whether the layout has an element size of its own. */
+/** Returns whether the layout has an element size of its own. */
 RLO_API bool rlo_layout_has_custom_element_size(const rlo_layout *layout);
 
 /** XLA's IsPadded: whether a dimension is padded to more than its size.
@@ -292,7 +292,7 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_unpacked_byte_strides(
     const rlo_shape *shape, bool *out_is_strided, int64_t *out_bytes);
 
 /**
- * What a comparison ignores, as bits of a uint32_t: XLA's builders
+ * The parts that a comparison ignores, as bits of a uint32_t: XLA's builders
  * Layout::Equal and Shape::Equal.
  */
 enum {

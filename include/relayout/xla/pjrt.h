@@ -21,7 +21,7 @@ typedef enum rlo_pjrt_layout_type {
 
 /** PJRT_Buffer_MemoryLayout_Tiled. */
 typedef struct rlo_pjrt_tiled {
-  /** Of this struct, in bytes. */
+  /** The size of this struct, in bytes. */
   size_t struct_size;
   /** Passed over. */
   void *extension_start;
@@ -121,8 +121,9 @@ typedef struct rlo_pjrt_export {
 /**
  * Write the layout of a shape as PJRT has it.
  *
- * As tiles, padding becomes a tile with the same address map; a strided layout
- * has no such form. As strides, a layout needs rlo_shape_to_strides.
+ * In the form of tiles, padding becomes a tile with the same address map; a
+ * strided layout has no such form. In the form of strides, a layout needs
+ * rlo_shape_to_strides.
  * @param type        RLO_PJRT_LAYOUT_TILED or RLO_PJRT_LAYOUT_STRIDES.
  * @param out_export  written in place, with pointers into itself.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for another type, or for a struct_size

@@ -49,7 +49,8 @@ typedef struct rlo_proto_options {
    *  array for one without padding: so, unless this is set, what needs them is
    *  refused. They are always read. */
   bool has_padding_fields;
-  /** What unknown fields come from, borrowed for the call; may be NULL. */
+  /** The message that unknown fields come from, borrowed for the call; may be
+   *  NULL. */
   const rlo_proto_origin *origin;
 } rlo_proto_options;
 

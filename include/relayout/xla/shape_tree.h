@@ -53,7 +53,7 @@ typedef enum rlo_shape_kind {
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_make_array(const rlo_shape *shape, rlo_shape_tree **out_tree);
 
-/** As rlo_shape_tree_make_array, for a buffer. */
+/** Makes a tree of one buffer. @return as rlo_shape_tree_make_array. */
 RLO_API RLO_NODISCARD rlo_status
 rlo_shape_tree_make_buffer(const rlo_shape *shape, rlo_shape_tree **out_tree);
 
@@ -202,9 +202,9 @@ typedef struct rlo_subshape {
   const int64_t *index;
   int32_t index_count;
   rlo_shape_kind kind;
-  /** Of a tuple; else 0. */
+  /** The number of elements of a tuple; else 0. */
   int64_t num_elements;
-  /** Of an array or a buffer; else NULL. */
+  /** The shape of an array or a buffer; else NULL. */
   const rlo_shape *shape;
 } rlo_subshape;
 

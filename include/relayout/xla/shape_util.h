@@ -184,7 +184,8 @@ rlo_shape_drop_degenerate_dims(const rlo_shape *shape, rlo_shape *out_shape);
 RLO_API RLO_NODISCARD rlo_status rlo_shape_move_dim_to_major(
     const rlo_shape *shape, int32_t dim, rlo_shape *out_shape);
 
-/** As above, for the most minor one. */
+/** Makes dimension `dim` physically the most minor one; the rest of the layout
+ *  stays. RLO_UNSUPPORTED for a strided layout. */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_move_dim_to_minor(
     const rlo_shape *shape, int32_t dim, rlo_shape *out_shape);
 
@@ -311,7 +312,7 @@ rlo_reshape_leaves_dims_unmodified(const int64_t *from,
 
 /** A reshape that only deletes and inserts dimensions of size 1. */
 typedef struct rlo_reshape_ones {
-  /** Whether the reshape is one; if not, the lists are empty. */
+  /** True if the reshape is one; if not, the lists are empty. */
   bool is_only_ones;
   int32_t num_deleted;
   int32_t num_inserted;
@@ -331,7 +332,7 @@ rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
 /** The equivalent transpose with the fewest dimensions. */
 typedef struct rlo_normalized_transpose {
   int32_t rank;
-  /** Of the result of the transpose. */
+  /** The dimensions of the result of the transpose. */
   int64_t dims[RLO_MAX_RANK];
   /** dims[k] is dimension permutation[k] of its operand. */
   int32_t permutation[RLO_MAX_RANK];
