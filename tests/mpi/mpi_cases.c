@@ -9,9 +9,11 @@
  * starts once. Each rank knows the whole case, and compares its own devices.
  */
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/threshold.h"
 #include "mpi_team.h"
 #include "support/low_thresholds.h"
 
@@ -316,6 +318,52 @@ static void check_shared_memory(MPI_Comm comm, bool are_apart) {
   mpi_case_deinit(&c);
 }
 
+/* A message of one rank, which is read where it lies from some size on. */
+static void check_one_message(const mpi_team *t, char *window, int64_t bytes) {
+  const rlo_exchange_link *link = rlo_mpi_link_get(t->link);
+  const bool is_shared = bytes >= rlo__thresholds.mpi_shared_message_bytes;
+  char *received = calloc(1, (size_t)bytes);
+  if (t->rank == 0) {
+    memset(window, 7, (size_t)bytes);
+    CHECK_OK(link->start_send(link->payload, 0, 1, window, bytes));
+  } else {
+    CHECK_OK(link->start_receive(link->payload, 0, 0, received, bytes));
+  }
+  for (bool is_done = false; !is_done;) {
+    CHECK_OK(link->test(link->payload, 0, &is_done));
+  }
+  if (t->rank == 1) {
+    const void *data = received;
+    CHECK_OK(link->open(link->payload, 0, &data));
+    CHECK((data != received) == is_shared, "%lld bytes", (long long)bytes);
+    CHECK(((const char *)data)[bytes - 1] == 7, "%lld bytes", (long long)bytes);
+    CHECK_OK(link->close(link->payload, 0));
+  }
+  free(received);
+}
+
+/* A rank with few bytes to send shares no memory, nor does one with many. */
+static void check_window_sizes(MPI_Comm comm) {
+  mpi_team t;
+  mpi_team_init(&t, comm, 2, false);
+  const rlo_exchange_link *link = rlo_mpi_link_get(t.link);
+  const int64_t least = rlo__thresholds.mpi_least_window_bytes;
+  const int64_t most = rlo__thresholds.mpi_most_window_bytes;
+  const int64_t sizes[] = {least - 1, least, most, most + 1};
+  void *memory[4];
+  for (int n = 0; n < 4; ++n) {
+    CHECK_OK(link->share(link->payload, sizes[n], &memory[n]));
+    CHECK((memory[n] != NULL) == (n == 1 || n == 2),
+          "%lld bytes",
+          (long long)sizes[n]);
+  }
+  for (int n = -1; n <= 1; ++n) {
+    check_one_message(
+        &t, memory[2], rlo__thresholds.mpi_shared_message_bytes + n);
+  }
+  rlo_mpi_link_release(t.link);
+}
+
 /* One rank alone has no window: all send, and nobody asks again. */
 static void check_memory_of_some(MPI_Comm comm, bool is_lock) {
   mpi_case c;
@@ -514,6 +562,7 @@ static void check_all(int num_pairs) {
     const bool has_windows = !test_thresholds_are_low();
     if (sizes[n] == 2) {
       check_runs(comm);
+      check_window_sizes(comm);
     }
     if (has_windows && sizes[n] == 2) {
       check_memory_of_some(comm, false);

@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/threshold.h"
 #include "relayout/ops.h"
 #include "service/job_plan.h"
+#include "service/journal.h"
 #include "support/expect.h"
 #include "support/journal_case.h"
 #include "support/low_thresholds.h"
@@ -69,6 +71,26 @@ RLO_TEST(test_service_journal__a_checkpoint_is_beside_the_pass) {
   transpose_job_expect(&t);
   transpose_job_deinit(&t);
   test_gate_deinit(&gate);
+}
+
+/* However soon. */
+RLO_TEST(test_service_journal__a_checkpoint_after_so_many_bytes) {
+  const rlo__threshold_values usual = rlo__thresholds;
+  rlo__journal_set_interval(1e9);
+  for (int n = 0; n < 2; ++n) {
+    transpose_job t;
+    test_journal_init_job(
+        &journal_case, &t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_FUNCTIONS);
+    rlo__thresholds.service_checkpoint_bytes =
+        n == 0 ? t.dst.bytes + 1 : t.dst.bytes / 4;
+    transpose_job_submit(&t, journal_case.service);
+    transpose_job_expect(&t);
+    const int64_t num_flushes = atomic_load(&t.dst.num_flushes);
+    ck_assert_msg((num_flushes > 1) == (n == 1), "%" PRId64, num_flushes);
+    transpose_job_deinit(&t);
+    (void)unlink(journal_case.path);
+  }
+  rlo__thresholds = usual;
 }
 
 /* ------------------------------------------------------------ other budgets */

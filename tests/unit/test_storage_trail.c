@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/threshold.h"
 #include "service/storage.h"
 #include "service/storage_calls.h"
 #include "service/storage_file.h"
@@ -194,6 +195,21 @@ RLO_TEST(test_storage_trail__what_was_read_is_dropped) {
   }
   ck_assert_int_eq(seen.num_drops, 16);
   ck_assert_int_eq(seen.num_starts + seen.num_ends, 0);
+}
+
+RLO_TEST(test_storage_trail__reads_from_a_size_on_are_noted) {
+  const rlo__threshold_values usual = rlo__thresholds;
+  rlo__thresholds.service_trail_ranges = 2;
+  rlo__thresholds.service_trail_read_bytes = 100;
+  for (int64_t n = 0; n < 4; ++n) {
+    expect_ok(rlo__storage_read(storage, n * MIB, 99, data));
+  }
+  ck_assert_int_eq(seen.num_drops, 0);
+  expect_ok(rlo__storage_read(storage, 0, 100, data));
+  expect_ok(rlo__storage_read(storage, MIB, 100, data));
+  ck_assert_int_eq(seen.num_drops, 2);
+  ck_assert_int_eq(seen.bytes_dropped, 200);
+  rlo__thresholds = usual;
 }
 
 RLO_TEST(test_storage_trail__a_file_that_is_not_streamed_stays) {
