@@ -4,8 +4,7 @@
 #include "base/status.h"
 #include "engine/call/call_plan.h"
 #include "engine/call/profile.h"
-#include "engine/copy/adjoint.h"
-#include "engine/copy/copy_ops.h"
+#include "engine/copy/copy_op.h"
 #include "engine/gradient/gradient.h"
 #include "engine/memory/backends.h"
 #include "engine/parts.h"
@@ -89,12 +88,13 @@ static rlo_status register_built_in(rlo_engine *engine) {
                                  engine->context,
                                  OPENCL_PRIORITY));
   }
-  int32_t count = 0;
-  const rlo__copy_op *const *ops = rlo__copy_ops(&count);
-  for (int32_t n = 0; n < count; ++n) {
-    RLO_TRY(register_op(engine, ops[n]));
+  for (const rlo__copy_op *const *list = rlo__copy_lists; *list != NULL;
+       ++list) {
+    for (const rlo__copy_op *op = *list; op->name != NULL; ++op) {
+      RLO_TRY(register_op(engine, op));
+    }
   }
-  return register_op(engine, &rlo__op_adjoint);
+  return RLO_OK;
 }
 
 static void destroy(rlo_engine *engine) {

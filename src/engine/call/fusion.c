@@ -197,38 +197,26 @@ static void collect_leaves(const node *n,
 
 static rlo_status make_chain(const node *n, rlo_chain **out_chain);
 
-static rlo_status make_input_chains(const node *n, rlo_chain **chains) {
-  const rlo__call_plan *plan = n->pending->plan;
-  for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
-    if (n->inputs[i].pending != NULL) {
-      RLO_TRY(make_chain(&n->inputs[i], &chains[i]));
-    } else {
-      RLO_TRY(rlo_chain_create(&plan->inputs[i]->shape, &chains[i]));
-    }
-  }
-  return rlo__copy_op_append(plan->op,
-                             chains,
-                             n->pending->num_inputs,
-                             plan->attributes,
-                             n->pending->output);
+/* The chain of an input: of the operation behind it, or of a leaf. */
+static rlo_status make_input_chain(const void *tree,
+                                   int32_t n,
+                                   rlo_chain **out_chain) {
+  const node *parent = tree;
+  return parent->inputs[n].pending != NULL
+             ? make_chain(&parent->inputs[n], out_chain)
+             : rlo_chain_create(&parent->pending->plan->inputs[n]->shape,
+                                out_chain);
 }
 
 static rlo_status make_chain(const node *n, rlo_chain **out_chain) {
-  int32_t count = n->pending->num_inputs;
-  rlo_chain **chains = rlo__alloc_array((size_t)count, sizeof(rlo_chain *));
-  if (chains == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = make_input_chains(n, chains);
-  if (status == RLO_OK) {
-    *out_chain = chains[0];
-    chains[0] = NULL;
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    rlo_chain_release(chains[i]);
-  }
-  rlo__free(chains);
-  return status;
+  const deferred *d = n->pending;
+  return rlo__copy_op_chain(d->plan->op,
+                            make_input_chain,
+                            n,
+                            d->num_inputs,
+                            d->plan->attributes,
+                            d->output,
+                            out_chain);
 }
 
 static rlo_status get_fused(const node *root,

@@ -5,8 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/copy/copy_ops.h"
+#include "engine/copy/copy_op.h"
 #include "ops/chain.h"
+#include "relayout/kernel_names.h"
 
 /* The operation's name. */
 #define ADJOINT_OF "adjoint_of"
@@ -34,11 +35,23 @@ static rlo_status count_inputs(const rlo_i64_list *list, int32_t *out_count) {
   return RLO_OK;
 }
 
+static const rlo__copy_op *find_row(const char *name) {
+  for (const rlo__copy_op *const *list = rlo__copy_lists; *list != NULL;
+       ++list) {
+    for (const rlo__copy_op *op = *list; op->name != NULL; ++op) {
+      if (strcmp(op->name, name) == 0) {
+        return op;
+      }
+    }
+  }
+  return NULL;
+}
+
 static rlo_status find_op(const char *name,
                           int32_t num_inputs,
                           int64_t input,
                           const rlo__copy_op **out_op) {
-  const rlo__copy_op *op = rlo__copy_op_find(name);
+  const rlo__copy_op *op = find_row(name);
   if (op == NULL || op->append == NULL ||
       rlo__copy_op_has(op, RLO__COPY_TAKES_INDICES)) {
     return RLO_FAIL(RLO_NOT_FOUND,
@@ -218,9 +231,11 @@ static rlo_status infer_adjoint(const rlo__copy_call *call,
 
 /* The problems of an adjoint under construction. */
 typedef struct collection {
-  const rlo__adjoint *adjoint;
+  rlo__adjoint *adjoint;
   const rlo_shape *dst;
-  rlo_problem_list *problems;
+  /** Those of the operation that read the input, for each the number of its
+   *  result in place of the operand; and their adjoints. */
+  rlo_problem_list *forward, *problems;
   rlo_problem problem;
   /** The operation reads every unit of the input at most once, so that dy is
    *  stored; else it is added. */
@@ -229,40 +244,41 @@ typedef struct collection {
   int64_t num_written;
 } collection;
 
-/* Finds out if a problem reads the input (a fill does not), and each unit once.
- */
-static rlo_status find_reading(const rlo_problem *forward,
-                               collection *c,
-                               bool *out_is_reading,
-                               bool *out_reads_once) {
-  *out_is_reading = true;
-  RLO_TRY(rlo_problem_reads_once(forward, out_reads_once));
-  if (*out_reads_once) {
-    RLO_TRY(rlo_problem_adjoint(forward, RLO_DTYPE_INVALID, &c->problem));
-    *out_is_reading = !rlo_problem_is_empty(&c->problem);
+static rlo_status collect_forward(collection *c,
+                                  const rlo_shape *const *dys,
+                                  int32_t num_outputs) {
+  for (int32_t k = 0; k < num_outputs; ++k) {
+    rlo_problem_list *list = NULL;
+    RLO_TRY(rlo__copy_op_lower(&c->adjoint->call, k, dys[k], &list));
+    rlo_status status = RLO_OK;
+    for (int32_t n = 0; n < list->count && status == RLO_OK; ++n) {
+      if (list->entries[n].operand == c->adjoint->input) {
+        status =
+            rlo__problem_list_add(c->forward, k, -1, list->entries[n].problem);
+      }
+    }
+    rlo_problem_list_release(list);
+    RLO_TRY(status);
   }
   return RLO_OK;
 }
 
-/* Chooses to store if each result has at most one problem that reads the input,
- * and none reads a unit twice. The results of one operation are disjoint parts
- * of its input. */
-static rlo_status choose_update(collection *c,
-                                rlo_problem_list *const *forward,
-                                int32_t num_outputs) {
+/* Chooses to store if each result has at most one problem that reads the input
+ * (a fill does not), and none reads a unit twice. The results of one operation
+ * are disjoint parts of its input. */
+static rlo_status choose_update(collection *c) {
+  int32_t last_read = -1;
   c->is_storing = true;
-  for (int32_t k = 0; k < num_outputs; ++k) {
-    int32_t readers = 0;
-    for (int32_t n = 0; n < rlo_problem_list_count(forward[k]); ++n) {
-      bool is_reading = false;
-      bool reads_once = false;
-      if (rlo_problem_list_operand(forward[k], n) != c->adjoint->input) {
-        continue;
+  for (int32_t n = 0; n < c->forward->count && c->is_storing; ++n) {
+    const rlo__listed_problem *forward = &c->forward->entries[n];
+    RLO_TRY(rlo_problem_reads_once(forward->problem, &c->is_storing));
+    if (c->is_storing) {
+      RLO_TRY(rlo_problem_adjoint(
+          forward->problem, RLO_DTYPE_INVALID, &c->problem));
+      if (!rlo_problem_is_empty(&c->problem)) {
+        c->is_storing = last_read != forward->operand;
+        last_read = forward->operand;
       }
-      RLO_TRY(find_reading(
-          rlo_problem_list_get(forward[k], n), c, &is_reading, &reads_once));
-      readers += is_reading;
-      c->is_storing = c->is_storing && reads_once && readers < 2;
     }
   }
   return RLO_OK;
@@ -280,10 +296,10 @@ static void count_written(collection *c) {
 }
 
 static rlo_status add_adjoint(collection *c,
-                              const rlo_problem *forward,
-                              int32_t output) {
-  RLO_TRY(rlo_problem_adjoint(
-      forward, c->is_storing ? RLO_DTYPE_INVALID : c->dst->dtype, &c->problem));
+                              const rlo__listed_problem *forward) {
+  RLO_TRY(rlo_problem_adjoint(forward->problem,
+                              c->is_storing ? RLO_DTYPE_INVALID : c->dst->dtype,
+                              &c->problem));
   if (rlo_problem_is_empty(&c->problem)) {
     return RLO_OK;
   }
@@ -296,20 +312,7 @@ static rlo_status add_adjoint(collection *c,
     c->problem.update = RLO_UPDATE_STORE;
   }
   count_written(c);
-  return rlo__problem_list_add(c->problems, output, -1, &c->problem);
-}
-
-static rlo_status collect(collection *c,
-                          rlo_problem_list *const *forward,
-                          int32_t num_outputs) {
-  for (int32_t k = 0; k < num_outputs; ++k) {
-    for (int32_t n = 0; n < rlo_problem_list_count(forward[k]); ++n) {
-      if (rlo_problem_list_operand(forward[k], n) == c->adjoint->input) {
-        RLO_TRY(add_adjoint(c, rlo_problem_list_get(forward[k], n), k));
-      }
-    }
-  }
-  return RLO_OK;
+  return rlo__problem_list_add(c->problems, forward->operand, -1, &c->problem);
 }
 
 /* A problem that fills all of dx with zeros, byte by byte. */
@@ -352,39 +355,15 @@ static rlo_status put_zeros_in_front(collection *c) {
   return RLO_OK;
 }
 
-static rlo_status make_moves(const rlo__adjoint *a,
+static rlo_status make_moves(collection *c,
                              const rlo_shape *const *dys,
-                             rlo_problem_list **forward,
-                             int32_t num_outputs,
-                             const rlo_shape *dst,
-                             rlo_problem_list **out_problems) {
-  collection *c = rlo__alloc(sizeof *c);
-  if (c == NULL) {
-    return RLO_OUT_OF_MEMORY;
+                             int32_t num_outputs) {
+  RLO_TRY(collect_forward(c, dys, num_outputs));
+  RLO_TRY(choose_update(c));
+  for (int32_t n = 0; n < c->forward->count; ++n) {
+    RLO_TRY(add_adjoint(c, &c->forward->entries[n]));
   }
-  rlo_status status = RLO_OK;
-  c->adjoint = a;
-  c->dst = dst;
-  c->problems = rlo__alloc(sizeof *c->problems);
-  if (c->problems == NULL) {
-    status = RLO_OUT_OF_MEMORY;
-    goto fail;
-  }
-  for (int32_t k = 0; k < num_outputs; ++k) {
-    RLO_TRY_GOTO(rlo__copy_op_lower(&a->call, k, dys[k], &forward[k]));
-  }
-  RLO_TRY_GOTO(choose_update(c, forward, num_outputs));
-  RLO_TRY_GOTO(collect(c, forward, num_outputs));
-  RLO_TRY_GOTO(put_zeros_in_front(c));
-  *out_problems = c->problems;
-  c->problems = NULL;
-fail:
-  rlo_problem_list_release(c->problems);
-  rlo__free(c);
-  return status == RLO_OK
-             ? RLO_OK
-             : rlo__status_prefix(
-                   status, "the adjoint of %s: ", a->call.op->name);
+  return put_zeros_in_front(c);
 }
 
 static rlo_status lower_adjoint(const rlo__copy_call *call,
@@ -392,31 +371,53 @@ static rlo_status lower_adjoint(const rlo__copy_call *call,
                                 const rlo_shape *dst,
                                 rlo_problem_list **out_problems) {
   (void)output;
-  /* A dy for each result of the operation. */
-  int32_t num_outputs = call->num_inputs;
-  rlo__adjoint *a = NULL;
-  rlo_status status = RLO_OK;
-  rlo_problem_list **forward =
-      rlo__alloc_array((size_t)num_outputs, sizeof(rlo_problem_list *));
-  if (forward == NULL) {
+  collection *c = rlo__alloc(sizeof *c);
+  if (c == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  RLO_TRY_GOTO(rlo__adjoint_decode(call->attributes, call->inputs[0], &a));
-  RLO_TRY_GOTO(
-      make_moves(a, call->inputs, forward, num_outputs, dst, out_problems));
-fail:
-  for (int32_t k = 0; k < num_outputs; ++k) {
-    rlo_problem_list_release(forward[k]);
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  c->dst = dst;
+  c->forward = rlo__alloc(sizeof *c->forward);
+  c->problems = rlo__alloc(sizeof *c->problems);
+  if (c->forward == NULL || c->problems == NULL) {
+    goto fail;
   }
-  rlo__free(forward);
-  rlo__free(a);
+  RLO_TRY_GOTO(
+      rlo__adjoint_decode(call->attributes, call->inputs[0], &c->adjoint));
+  /* A dy for each result of the operation. */
+  status = make_moves(c, call->inputs, call->num_inputs);
+  if (status != RLO_OK) {
+    rlo__status_prefix(
+        status, "the adjoint of %s: ", c->adjoint->call.op->name);
+    goto fail;
+  }
+  *out_problems = c->problems;
+  c->problems = NULL;
+fail:
+  rlo_problem_list_release(c->forward);
+  rlo_problem_list_release(c->problems);
+  rlo__free(c->adjoint);
+  rlo__free(c);
   return status;
 }
 
-const rlo__copy_op rlo__op_adjoint = {
-    .name = "MoveAdjoint",
-    RLO__COPY_INPUTS(1, -1, "dys"),
-    .flags = RLO__COPY_STANDS_ALONE | RLO__COPY_CHECKS_ATTRIBUTES,
-    .infer = infer_adjoint,
-    .lower = lower_adjoint,
+/* -------------------------------------------------------------------- table */
+
+static const rlo__copy_op adjoint_ops[] = {
+    {
+        .name = RLO_KERNEL_NAME_MOVE_ADJOINT,
+        RLO__COPY_INPUTS(1, -1, "dys"),
+        .flags = RLO__COPY_STANDS_ALONE | RLO__COPY_CHECKS_ATTRIBUTES,
+        .infer = infer_adjoint,
+        .lower = lower_adjoint,
+    },
+    {.name = NULL},
 };
+
+const rlo__copy_op *const rlo__copy_lists[] = {rlo__move_ops,
+                                               rlo__cut_ops,
+                                               rlo__pad_ops,
+                                               rlo__compute_ops,
+                                               rlo__indexed_ops,
+                                               adjoint_ops,
+                                               NULL};

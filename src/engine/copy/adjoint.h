@@ -4,13 +4,12 @@
 
 #include "engine/copy/copy_op.h"
 
-/**
+/*
  * MoveAdjoint: the kernel behind the gradients of copy operations. Its inputs
  * are a dy for every result of an operation on row-major arrays; its result is
  * the dx of one input, row-major. A tape records it like any kernel, by name
  * and attributes: those of the operation, and three that only this file knows.
  */
-extern const rlo__copy_op rlo__op_adjoint;
 
 /** The contents of the attributes of a MoveAdjoint: one block, freed by
  *  rlo__free. */

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/copy/copy_ops.h"
+#include "engine/copy/copy_op.h"
 #include "engine/tensor/attributes.h"
 #include "ir/arithmetic.h"
 #include "ir/update.h"
 #include "ir/validate.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
-
-static const rlo_attribute_spec cast_specs[] = {
-    {"dtype", RLO_ATTRIBUTE_STRING, true},
-};
 
 static rlo_status append_cast(const rlo__copy_step *step) {
   const char *name = NULL;
@@ -20,18 +16,6 @@ static rlo_status append_cast(const rlo__copy_step *step) {
   RLO_TRY(rlo_dtype_from_name(name, &dtype));
   return rlo_chain_convert(step->chain, dtype);
 }
-
-const rlo__copy_op rlo__op_cast = {
-    .name = "Cast",
-    RLO__COPY_INPUTS(1, 1, "x"),
-    RLO__COPY_SPECS(cast_specs),
-    .append = append_cast,
-};
-
-static const rlo_attribute_spec sum_specs[] = {
-    {"dims", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
-    {"keep_dims", RLO_ATTRIBUTE_I64, false},
-};
 
 static rlo_status append_sum(const rlo__copy_step *step) {
   int32_t rank = rlo_chain_shape(step->chain)->rank;
@@ -48,14 +32,6 @@ static rlo_status append_sum(const rlo__copy_step *step) {
                        count,
                        rlo__i64_or(step->attributes, "keep_dims", 0) != 0);
 }
-
-const rlo__copy_op rlo__op_sum = {
-    .name = "Sum",
-    RLO__COPY_INPUTS(1, 1, "x"),
-    RLO__COPY_SPECS(sum_specs),
-    .flags = RLO__COPY_STANDS_ALONE,
-    .append = append_sum,
-};
 
 static rlo_status infer_add_n(const rlo__copy_call *call,
                               int32_t output,
@@ -83,18 +59,6 @@ static rlo_status lower_add_n(const rlo__copy_call *call,
   (void)output;
   return rlo_add_n_lower(call->inputs, call->num_inputs, dst, out_problems);
 }
-
-const rlo__copy_op rlo__op_add_n = {
-    .name = "AddN",
-    RLO__COPY_INPUTS(1, -1, "inputs"),
-    .flags = RLO__COPY_STANDS_ALONE,
-    .infer = infer_add_n,
-    .lower = lower_add_n,
-};
-
-static const rlo_attribute_spec scale_specs[] = {
-    {"factor", RLO__ATTRIBUTE_NUMBER, true},
-};
 
 /* A factor, as numbers that a double holds: high + low, modulo 2^64 between
  * integers. */
@@ -200,11 +164,37 @@ static rlo_status lower_scale(const rlo__copy_call *call,
   return RLO_OK;
 }
 
-const rlo__copy_op rlo__op_rescale = {
-    .name = "Rescale",
-    RLO__COPY_INPUTS(1, 1, "x"),
-    RLO__COPY_SPECS(scale_specs),
-    .flags = RLO__COPY_STANDS_ALONE,
-    .infer = infer_scale,
-    .lower = lower_scale,
+/* -------------------------------------------------------------------- table */
+
+const rlo__copy_op rlo__compute_ops[] = {
+    {
+        .name = "Cast",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"dtype", RLO_ATTRIBUTE_STRING, true}),
+        .append = append_cast,
+    },
+    {
+        .name = "Sum",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"dims", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
+                        {"keep_dims", RLO_ATTRIBUTE_I64, false}),
+        .flags = RLO__COPY_STANDS_ALONE,
+        .append = append_sum,
+    },
+    {
+        .name = "AddN",
+        RLO__COPY_INPUTS(1, -1, "inputs"),
+        .flags = RLO__COPY_STANDS_ALONE,
+        .infer = infer_add_n,
+        .lower = lower_add_n,
+    },
+    {
+        .name = "Rescale",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"factor", RLO__ATTRIBUTE_NUMBER, true}),
+        .flags = RLO__COPY_STANDS_ALONE,
+        .infer = infer_scale,
+        .lower = lower_scale,
+    },
+    {.name = NULL},
 };

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
-#include "engine/copy/copy_ops.h"
+#include "engine/copy/copy_op.h"
 #include "engine/tensor/attributes.h"
 #include "relayout/ops.h"
-
-static const rlo_attribute_spec slice_specs[] = {
-    {"begin", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-    {"size", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-};
 
 /* TensorFlow's Slice: unlike StridedSlice it does not clamp to the edges. */
 static rlo_status append_slice(const rlo__copy_step *step) {
@@ -42,24 +37,6 @@ static rlo_status append_slice(const rlo__copy_step *step) {
   }
   return rlo_chain_slice(step->chain, begin.values, size.values, NULL);
 }
-
-const rlo__copy_op rlo__op_slice = {
-    .name = "Slice",
-    RLO__COPY_INPUTS(1, 1, "x"),
-    RLO__COPY_SPECS(slice_specs),
-    .append = append_slice,
-};
-
-static const rlo_attribute_spec strided_slice_specs[] = {
-    {"begin", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-    {"end", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-    {"strides", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
-    {"begin_mask", RLO_ATTRIBUTE_I64, false},
-    {"end_mask", RLO_ATTRIBUTE_I64, false},
-    {"ellipsis_mask", RLO_ATTRIBUTE_I64, false},
-    {"new_axis_mask", RLO_ATTRIBUTE_I64, false},
-    {"shrink_axis_mask", RLO_ATTRIBUTE_I64, false},
-};
 
 /* A strided slice with its masks applied: a slice of every dimension, then a
  * reshape that removes the shrunk dimensions and inserts the new ones. */
@@ -230,9 +207,29 @@ static rlo_status append_strided_slice(const rlo__copy_step *step) {
                  : rlo_chain_reshape(step->chain, dims, plan.result_rank);
 }
 
-const rlo__copy_op rlo__op_strided_slice = {
-    .name = "StridedSlice",
-    RLO__COPY_INPUTS(1, 1, "x"),
-    RLO__COPY_SPECS(strided_slice_specs),
-    .append = append_strided_slice,
+/* -------------------------------------------------------------------- table */
+
+const rlo__copy_op rlo__cut_ops[] = {
+    {
+        .name = "Slice",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"begin", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+                        {"size", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true}),
+        .append = append_slice,
+    },
+    {
+        .name = "StridedSlice",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS(
+            {"begin", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+            {"end", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+            {"strides", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
+            {"begin_mask", RLO_ATTRIBUTE_I64, false},
+            {"end_mask", RLO_ATTRIBUTE_I64, false},
+            {"ellipsis_mask", RLO_ATTRIBUTE_I64, false},
+            {"new_axis_mask", RLO_ATTRIBUTE_I64, false},
+            {"shrink_axis_mask", RLO_ATTRIBUTE_I64, false}),
+        .append = append_strided_slice,
+    },
+    {.name = NULL},
 };

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/status.h"
-#include "engine/copy/copy_ops.h"
+#include "engine/copy/copy_op.h"
 #include "engine/tensor/attributes.h"
 #include "ops/segment_sum.h"
 #include "relayout/ops.h"
-
-static const rlo_attribute_spec gather_specs[] = {
-    {"axis", RLO_ATTRIBUTE_I64, false},
-    {"batch_dims", RLO_ATTRIBUTE_I64, false},
-};
 
 /* A negative number counts from the rank of the indices, as in TensorFlow. */
 static rlo_status get_batch_dims(const rlo_attributes *attributes,
@@ -42,20 +37,6 @@ static rlo_status append_gather(const rlo__copy_step *step) {
       &words, rlo_chain_shape(step->chain), indices, axis, batch_dims));
   return rlo_chain_gather(step->chain, indices, axis, batch_dims);
 }
-
-const rlo__copy_op rlo__op_gather = {
-    .name = "GatherV2",
-    RLO__COPY_INPUTS(2, 2, "x", "indices"),
-    RLO__COPY_SPECS(gather_specs),
-    .flags = RLO__COPY_TAKES_INDICES,
-    .append = append_gather,
-};
-
-static const rlo_attribute_spec segment_specs[] = {
-    {"num_segments", RLO_ATTRIBUTE_I64, true},
-    {"axis", RLO_ATTRIBUTE_I64, false},
-    {"batch_dims", RLO_ATTRIBUTE_I64, false},
-};
 
 /* The axis is where the dimensions of the rows begin in input 0; its rank, for
  * ids without dimensions. From the end it counts in the result. */
@@ -114,11 +95,26 @@ static rlo_status prepare_segment_sum(const rlo__backend_instance *instance,
   return rlo__backend_instance_prepare_segment_sum(instance, sum, out_program);
 }
 
-const rlo__copy_op rlo__op_segment_sum = {
-    .name = "UnsortedSegmentSum",
-    RLO__COPY_INPUTS(2, 2, "x", "segment_ids"),
-    RLO__COPY_SPECS(segment_specs),
-    .flags = RLO__COPY_STANDS_ALONE,
-    .infer = infer_segment_sum,
-    .prepare = prepare_segment_sum,
+/* -------------------------------------------------------------------- table */
+
+const rlo__copy_op rlo__indexed_ops[] = {
+    {
+        .name = "GatherV2",
+        RLO__COPY_INPUTS(2, 2, "x", "indices"),
+        RLO__COPY_SPECS({"axis", RLO_ATTRIBUTE_I64, false},
+                        {"batch_dims", RLO_ATTRIBUTE_I64, false}),
+        .flags = RLO__COPY_TAKES_INDICES,
+        .append = append_gather,
+    },
+    {
+        .name = "UnsortedSegmentSum",
+        RLO__COPY_INPUTS(2, 2, "x", "segment_ids"),
+        RLO__COPY_SPECS({"num_segments", RLO_ATTRIBUTE_I64, true},
+                        {"axis", RLO_ATTRIBUTE_I64, false},
+                        {"batch_dims", RLO_ATTRIBUTE_I64, false}),
+        .flags = RLO__COPY_STANDS_ALONE,
+        .infer = infer_segment_sum,
+        .prepare = prepare_segment_sum,
+    },
+    {.name = NULL},
 };

@@ -6,17 +6,8 @@
 #include "engine/registry/input_names.h"
 #include "engine/tensor/attributes.h"
 
-rlo_status rlo__copy_op_append(const rlo__copy_op *op,
-                               rlo_chain **chains,
-                               int32_t count,
-                               const rlo_attributes *attributes,
-                               int32_t output) {
-  const rlo__copy_step step = {chains[0],
-                               (const rlo_chain *const *)(chains + 1),
-                               count - 1,
-                               attributes,
-                               output};
-  rlo_status status = op->append(&step);
+/* Names the operation in the message of a failure. */
+static rlo_status name_op(rlo_status status, const rlo__copy_op *op) {
   return status == RLO_OK ? RLO_OK
                           : rlo__status_prefix(status, "%s: ", op->name);
 }
@@ -27,10 +18,7 @@ rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
   if (op->count == NULL) {
     return RLO_OK;
   }
-  rlo_status status = op->count(call, out_count);
-  if (status != RLO_OK) {
-    return rlo__status_prefix(status, "%s: ", op->name);
-  }
+  RLO_TRY(name_op(op->count(call, out_count), op));
   if (*out_count < 1 || *out_count > RLO_MAX_KERNEL_OUTPUTS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "%s: it would have %d results; 1 to %d are possible",
@@ -41,29 +29,55 @@ rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
   return RLO_OK;
 }
 
-/* Creates the chain of one result. */
-static rlo_status make_chain(const rlo__copy_call *call,
-                             int32_t output,
-                             rlo_chain **out_chain) {
-  rlo_chain **chains =
-      rlo__alloc_array((size_t)call->num_inputs, sizeof(rlo_chain *));
+rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
+                              rlo__input_chain_fn make_input,
+                              const void *inputs,
+                              int32_t count,
+                              const rlo_attributes *attributes,
+                              int32_t output,
+                              rlo_chain **out_chain) {
+  rlo_chain **chains = rlo__alloc_array((size_t)count, sizeof(rlo_chain *));
   if (chains == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = RLO_OK;
-  for (int32_t n = 0; n < call->num_inputs; ++n) {
-    RLO_TRY_GOTO(rlo_chain_create(call->inputs[n], &chains[n]));
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY_GOTO(make_input(inputs, n, &chains[n]));
   }
-  RLO_TRY_GOTO(rlo__copy_op_append(
-      call->op, chains, call->num_inputs, call->attributes, output));
+  const rlo__copy_step step = {chains[0],
+                               (const rlo_chain *const *)(chains + 1),
+                               count - 1,
+                               attributes,
+                               output};
+  RLO_TRY_GOTO(name_op(op->append(&step), op));
   *out_chain = chains[0];
   chains[0] = NULL;
 fail:
-  for (int32_t n = 0; n < call->num_inputs; ++n) {
+  for (int32_t n = 0; n < count; ++n) {
     rlo_chain_release(chains[n]);
   }
   rlo__free(chains);
   return status;
+}
+
+static rlo_status begin_chain(const void *inputs,
+                              int32_t n,
+                              rlo_chain **out_chain) {
+  const rlo_shape *const *shapes = inputs;
+  return rlo_chain_create(shapes[n], out_chain);
+}
+
+/* Makes the chain of one result of a call. */
+static rlo_status make_chain(const rlo__copy_call *call,
+                             int32_t output,
+                             rlo_chain **out_chain) {
+  return rlo__copy_op_chain(call->op,
+                            begin_chain,
+                            call->inputs,
+                            call->num_inputs,
+                            call->attributes,
+                            output,
+                            out_chain);
 }
 
 rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
@@ -71,19 +85,17 @@ rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                               const rlo_shape *dst,
                               rlo_problem_list **out_problems) {
   const rlo__copy_op *op = call->op;
-  rlo_status status = RLO_OK;
-  if (op->append != NULL) {
-    rlo_chain *chain = NULL;
-    RLO_TRY(make_chain(call, output, &chain));
-    status = rlo_chain_lower(chain, dst, out_problems);
-    rlo_chain_release(chain);
-  } else {
-    status = op->lower != NULL
-                 ? op->lower(call, output, dst, out_problems)
-                 : RLO_FAIL(RLO_UNSUPPORTED, "it is more than problems");
+  if (op->append == NULL) {
+    return name_op(op->lower != NULL
+                       ? op->lower(call, output, dst, out_problems)
+                       : RLO_FAIL(RLO_UNSUPPORTED, "it is more than problems"),
+                   op);
   }
-  return status == RLO_OK ? RLO_OK
-                          : rlo__status_prefix(status, "%s: ", op->name);
+  rlo_chain *chain = NULL;
+  RLO_TRY(make_chain(call, output, &chain));
+  rlo_status status = rlo_chain_lower(chain, dst, out_problems);
+  rlo_chain_release(chain);
+  return name_op(status, op);
 }
 
 rlo_status rlo__copy_op_prepare(const rlo__backend_instance *instance,
@@ -92,10 +104,8 @@ rlo_status rlo__copy_op_prepare(const rlo__backend_instance *instance,
                                 const rlo_shape *dst,
                                 void **out_program) {
   if (call->op->prepare != NULL) {
-    rlo_status status = call->op->prepare(instance, call, dst, out_program);
-    return status == RLO_OK
-               ? RLO_OK
-               : rlo__status_prefix(status, "%s: ", call->op->name);
+    return name_op(call->op->prepare(instance, call, dst, out_program),
+                   call->op);
   }
   rlo_problem_list *problems = NULL;
   RLO_TRY(rlo__copy_op_lower(call, output, dst, &problems));
@@ -106,20 +116,15 @@ rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
                               int32_t output,
                               rlo_shape *out_shape) {
   const rlo__copy_op *op = call->op;
-  rlo_status status = RLO_OK;
   if (op->append != NULL) {
     rlo_chain *chain = NULL;
     RLO_TRY(make_chain(call, output, &chain));
     *out_shape = *rlo_chain_shape(chain);
     rlo_chain_release(chain);
   } else {
-    status = op->infer(call, output, out_shape);
+    RLO_TRY(name_op(op->infer(call, output, out_shape), op));
   }
-  if (status == RLO_OK && op->place != NULL) {
-    status = op->place(call, out_shape);
-  }
-  return status == RLO_OK ? RLO_OK
-                          : rlo__status_prefix(status, "%s: ", op->name);
+  return op->place != NULL ? name_op(op->place(call, out_shape), op) : RLO_OK;
 }
 
 rlo_status rlo__copy_op_check_value(const rlo__copy_op *op,

@@ -91,8 +91,10 @@ typedef struct rlo__copy_op {
 } rlo__copy_op;
 
 /** For the rows of operations. */
-#define RLO__COPY_SPECS(list) \
-  .specs = list, .num_specs = (int32_t)(sizeof list / sizeof list[0])
+#define RLO__COPY_SPECS(...)                                                 \
+  .specs = (const rlo_attribute_spec[]){__VA_ARGS__},                        \
+  .num_specs = (int32_t)(sizeof((const rlo_attribute_spec[]){__VA_ARGS__}) / \
+                         sizeof(rlo_attribute_spec))
 /** The number of inputs and, behind it, their names. */
 #define RLO__COPY_INPUTS(min, max, ...)              \
   .min_inputs = min, .max_inputs = max,              \
@@ -113,13 +115,23 @@ RLO_NODISCARD rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
                                             int32_t *out_count,
                                             void *payload);
 
-/** Appends a result to the chains of its inputs, of which the first changes.
- *  The message of a failure begins with the operation's name. */
-RLO_NODISCARD rlo_status rlo__copy_op_append(const rlo__copy_op *op,
-                                             rlo_chain **chains,
-                                             int32_t count,
-                                             const rlo_attributes *attributes,
-                                             int32_t output);
+/** Makes the chain of input n of a call. */
+typedef rlo_status (*rlo__input_chain_fn)(const void *inputs,
+                                          int32_t n,
+                                          rlo_chain **out_chain);
+
+/**
+ * Makes the chain of one result, of an operation with `append`. The message of
+ * a failure of that begins with the operation's name.
+ * @param inputs  passed to `make_input`, for each of the `count` inputs.
+ */
+RLO_NODISCARD rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
+                                            rlo__input_chain_fn make_input,
+                                            const void *inputs,
+                                            int32_t count,
+                                            const rlo_attributes *attributes,
+                                            int32_t output,
+                                            rlo_chain **out_chain);
 
 /** Lowers one result of an operation to its problems. RLO_UNSUPPORTED for one
  *  with `prepare`. */
@@ -151,6 +163,15 @@ rlo__copy_op_check_value(const rlo__copy_op *op,
                          const rlo_shape *array,
                          const rlo_shape *value,
                          const rlo_attributes *attributes);
+
+/** The built-in operations: lists of rows, each of the file of its name, in
+ *  which a row without a name is the end; behind them NULL. */
+extern const rlo__copy_op *const rlo__copy_lists[];
+extern const rlo__copy_op rlo__move_ops[];
+extern const rlo__copy_op rlo__cut_ops[];
+extern const rlo__copy_op rlo__pad_ops[];
+extern const rlo__copy_op rlo__compute_ops[];
+extern const rlo__copy_op rlo__indexed_ops[];
 
 /** RLO_OK if the attributes have names and types that the operation takes. */
 RLO_NODISCARD rlo_status rlo__copy_op_check_attributes(

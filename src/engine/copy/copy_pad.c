@@ -3,18 +3,11 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "engine/copy/copy_ops.h"
+#include "engine/copy/copy_op.h"
 #include "engine/tensor/attributes.h"
 #include "ir/arithmetic.h"
 #include "ir/update.h"
 #include "relayout/ops.h"
-
-static const rlo_attribute_spec pad_specs[] = {
-    {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-    {"interior", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
-    {"value", RLO__ATTRIBUTE_NUMBER, false},
-    {"value_bits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
-};
 
 /* Returns whether an integer type holds a number, apart from its fraction. */
 static bool fits_integer(rlo_dtype dtype, const rlo__attribute_number *number) {
@@ -138,19 +131,6 @@ static rlo_status append_pad(const rlo__copy_step *step) {
                        value);
 }
 
-const rlo__copy_op rlo__op_pad = {
-    .name = "PadV2",
-    RLO__COPY_INPUTS(1, 2, "x", "value"),
-    RLO__COPY_SPECS(pad_specs),
-    .flags = RLO__COPY_TAKES_VALUE,
-    .append = append_pad,
-};
-
-static const rlo_attribute_spec mirror_specs[] = {
-    {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
-    {"mode", RLO_ATTRIBUTE_STRING, false},
-};
-
 static rlo_status append_mirror_pad(const rlo__copy_step *step) {
   static const char *const modes[] = {"reflect", "symmetric"};
   rlo__dims low;
@@ -169,10 +149,28 @@ static rlo_status append_mirror_pad(const rlo__copy_step *step) {
       mode == 0 ? RLO_MIRROR_REFLECT : RLO_MIRROR_SYMMETRIC);
 }
 
-const rlo__copy_op rlo__op_mirror_pad = {
-    .name = "MirrorPad",
-    RLO__COPY_INPUTS(1, 1, "x"),
-    RLO__COPY_SPECS(mirror_specs),
-    .flags = RLO__COPY_READS_IN_PARTS,
-    .append = append_mirror_pad,
+/* -------------------------------------------------------------------- table */
+
+const rlo__copy_op rlo__pad_ops[] = {
+    {
+        .name = "PadV2",
+        RLO__COPY_INPUTS(1, 2, "x", "value"),
+        RLO__COPY_SPECS(
+            {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+            {"interior", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false},
+            {"value", RLO__ATTRIBUTE_NUMBER, false},
+            {"value_bits", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false}),
+        .flags = RLO__COPY_TAKES_VALUE,
+        .append = append_pad,
+    },
+    {
+        .name = "MirrorPad",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS(
+            {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+            {"mode", RLO_ATTRIBUTE_STRING, false}),
+        .flags = RLO__COPY_READS_IN_PARTS,
+        .append = append_mirror_pad,
+    },
+    {.name = NULL},
 };

@@ -9,6 +9,7 @@
 #include "engine/tensor/tensor.h"
 #include "ops/chain.h"
 #include "relayout/engine_ops.h"
+#include "relayout/kernel_names.h"
 
 /* The gradients of the built-in kernels. Each runs kernels only, so that it has
  * a gradient itself. */
@@ -59,7 +60,7 @@ static rlo_status run_adjoint(const rlo_gradient_call *call,
   rlo_attributes *attributes = NULL;
   RLO_TRY(rlo__adjoint_encode(&forward, input, &attributes));
   rlo_status status = rlo_run_kernel(call->engine,
-                                     rlo__op_adjoint.name,
+                                     RLO_KERNEL_NAME_MOVE_ADJOINT,
                                      dys,
                                      call->num_outputs,
                                      attributes,

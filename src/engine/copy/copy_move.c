@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "engine/copy/copy_op.h"
+#include "engine/tensor/attributes.h"
+#include "ops/chain.h"
+#include "relayout/kernel.h"
+#include "relayout/ops.h"
+
+static rlo_status append_nothing(const rlo__copy_step *step) {
+  (void)step;
+  return RLO_OK;
+}
+
+static rlo_status place_identity(const rlo__copy_call *call, rlo_shape *shape) {
+  *shape = *call->inputs[0];
+  return RLO_OK;
+}
+
+static rlo_status place_relayout(const rlo__copy_call *call, rlo_shape *shape) {
+  const rlo_shape *wanted = NULL;
+  RLO_TRY(rlo_attributes_get_shape(call->attributes, "shape", &wanted));
+  RLO_TRY(rlo_shape_validate(wanted));
+  if (!rlo_shape_compatible(shape, wanted)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'shape' has another type or other dimensions than input "
+                    "'x'; a relayout changes the layout only");
+  }
+  *shape = *wanted;
+  return RLO_OK;
+}
+
+static rlo_status append_transpose(const rlo__copy_step *step) {
+  int32_t rank = rlo_chain_shape(step->chain)->rank;
+  int32_t permutation[RLO_MAX_RANK];
+  if (rlo_attributes_find(step->attributes, "perm") != NULL) {
+    rlo__dims perm;
+    int32_t count = 0;
+    RLO_TRY(rlo__dims_get_exactly(step->attributes, "perm", rank, &perm));
+    RLO_TRY(rlo__axes_get_once(
+        step->attributes, "perm", rank, permutation, &count));
+    return rlo_chain_transpose(step->chain, permutation);
+  }
+  for (int32_t k = 0; k < rank; ++k) {
+    permutation[k] = rank - 1 - k;
+  }
+  return rlo_chain_transpose(step->chain, permutation);
+}
+
+static rlo_status append_reshape(const rlo__copy_step *step) {
+  rlo__dims dims;
+  RLO_TRY(rlo__dims_get(step->attributes, "shape", &dims));
+  return rlo_chain_reshape(step->chain, dims.values, dims.count);
+}
+
+static rlo_status append_expand_dims(const rlo__copy_step *step) {
+  const rlo_shape *shape = rlo_chain_shape(step->chain);
+  int32_t axis = 0;
+  /* A dimension of the result. */
+  RLO_TRY(rlo__axis_get(step->attributes, "axis", shape->rank + 1, &axis));
+  if (shape->rank == RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the result would have rank %d; the limit is %d",
+                    RLO_MAX_RANK + 1,
+                    RLO_MAX_RANK);
+  }
+  int64_t dims[RLO_MAX_RANK];
+  for (int32_t k = 0; k <= shape->rank; ++k) {
+    dims[k] = k == axis ? 1 : shape->dims[k - (k > axis)];
+  }
+  return rlo_chain_reshape(step->chain, dims, shape->rank + 1);
+}
+
+static rlo_status append_reverse(const rlo__copy_step *step) {
+  int32_t axes[RLO_MAX_RANK];
+  int32_t count = 0;
+  RLO_TRY(rlo__axes_get_once(step->attributes,
+                             "dims",
+                             rlo_chain_shape(step->chain)->rank,
+                             axes,
+                             &count));
+  return rlo_chain_reverse(step->chain, axes, count);
+}
+
+static rlo_status append_broadcast_to(const rlo__copy_step *step) {
+  const rlo_shape *shape = rlo_chain_shape(step->chain);
+  rlo__dims dims;
+  int32_t from_dims[RLO_MAX_RANK];
+  RLO_TRY(rlo__dims_get(step->attributes, "shape", &dims));
+  if (dims.count < shape->rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'shape' has rank %d, input 'x' rank %d",
+                    dims.count,
+                    shape->rank);
+  }
+  /* NumPy aligns the last dimensions. */
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    from_dims[k] = dims.count - shape->rank + k;
+  }
+  return rlo_chain_broadcast_in_dim(
+      step->chain, dims.values, dims.count, from_dims);
+}
+
+static rlo_status append_tile(const rlo__copy_step *step) {
+  rlo__dims times;
+  RLO_TRY(rlo__dims_get_exactly(
+      step->attributes, "reps", rlo_chain_shape(step->chain)->rank, &times));
+  return rlo_chain_tile(step->chain, times.values);
+}
+
+static rlo_status append_repeat(const rlo__copy_step *step) {
+  rlo__dims times;
+  RLO_TRY(rlo__dims_get_exactly(
+      step->attributes, "repeats", rlo_chain_shape(step->chain)->rank, &times));
+  return rlo_chain_repeat(step->chain, times.values);
+}
+
+static rlo_status append_roll(const rlo__copy_step *step) {
+  rlo_i64_list shifts;
+  int32_t dims[RLO_MAX_RANK];
+  int32_t count = 0;
+  RLO_TRY(rlo_attributes_get_i64s(step->attributes, "shifts", &shifts));
+  RLO_TRY(rlo__axes_get(step->attributes,
+                        "dims",
+                        rlo_chain_shape(step->chain)->rank,
+                        dims,
+                        &count));
+  if (shifts.count != count) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%d shifts for %d dimensions",
+                    shifts.count,
+                    count);
+  }
+  return rlo_chain_roll(step->chain, shifts.values, dims, count);
+}
+
+/* Appends by rlo_chain_space_to_batch or rlo_chain_batch_to_space. */
+static rlo_status append_batch(const rlo__copy_step *step,
+                               const char *edges,
+                               rlo_status (*append)(rlo_chain *chain,
+                                                    const int64_t *blocks,
+                                                    const int64_t *low,
+                                                    const int64_t *high,
+                                                    int32_t count)) {
+  rlo__dims blocks;
+  rlo__dims low;
+  rlo__dims high;
+  RLO_TRY(rlo__dims_get(step->attributes, "block_shape", &blocks));
+  RLO_TRY(
+      rlo__dims_get_pairs(step->attributes, edges, blocks.count, &low, &high));
+  return append(
+      step->chain, blocks.values, low.values, high.values, blocks.count);
+}
+
+static rlo_status append_space_to_batch(const rlo__copy_step *step) {
+  return append_batch(step, "paddings", rlo_chain_space_to_batch);
+}
+
+static rlo_status append_batch_to_space(const rlo__copy_step *step) {
+  return append_batch(step, "crops", rlo_chain_batch_to_space);
+}
+
+/* Appends by rlo_chain_space_to_depth or rlo_chain_depth_to_space. */
+static rlo_status append_depth(const rlo__copy_step *step,
+                               rlo_status (*append)(rlo_chain *chain,
+                                                    int64_t block,
+                                                    int32_t channel_dim)) {
+  static const char *const formats[] = {"NHWC", "NCHW"};
+  int32_t format = 0;
+  int64_t block = 0;
+  RLO_TRY(rlo_attributes_get_i64(step->attributes, "block_size", &block));
+  RLO_TRY(rlo__word_get(step->attributes, "data_format", formats, 2, &format));
+  return append(step->chain,
+                block,
+                format == 0 ? rlo_chain_shape(step->chain)->rank - 1 : 1);
+}
+
+static rlo_status append_space_to_depth(const rlo__copy_step *step) {
+  return append_depth(step, rlo_chain_space_to_depth);
+}
+
+static rlo_status append_depth_to_space(const rlo__copy_step *step) {
+  return append_depth(step, rlo_chain_depth_to_space);
+}
+
+static rlo_status append_concat(const rlo__copy_step *step) {
+  int32_t axis = 0;
+  RLO_TRY(rlo__axis_get(
+      step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
+  return rlo__chain_concatenate(
+      step->chain, step->others, step->num_others, axis, "inputs");
+}
+
+static rlo_status append_pack(const rlo__copy_step *step) {
+  int32_t axis = 0;
+  /* A dimension of the result. */
+  RLO_TRY(rlo__axis_get(
+      step->attributes, "axis", rlo_chain_shape(step->chain)->rank + 1, &axis));
+  return rlo__chain_stack(
+      step->chain, step->others, step->num_others, axis, "inputs");
+}
+
+/* ------------------------------------------------------------------- splits */
+
+/* Equal parts, or a list in which one -1 stands for the remainder. */
+typedef struct split_sizes {
+  int32_t count;
+  int64_t *values;
+} split_sizes;
+
+static rlo_status split_evenly(int64_t count,
+                               int64_t size,
+                               split_sizes *out_sizes) {
+  if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS || size % count != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%lld equal parts of a dimension of size %lld; 1 to %d "
+                    "that divide it are possible",
+                    (long long)count,
+                    (long long)size,
+                    RLO_MAX_KERNEL_OUTPUTS);
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    out_sizes->values[k] = size / count;
+  }
+  out_sizes->count = (int32_t)count;
+  return RLO_OK;
+}
+
+static rlo_status split_as_listed(const rlo_i64_list *list,
+                                  int64_t size,
+                                  split_sizes *out_sizes) {
+  if (list->count < 1 || list->count > RLO_MAX_KERNEL_OUTPUTS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%d parts; 1 to %d are possible",
+                    list->count,
+                    RLO_MAX_KERNEL_OUTPUTS);
+  }
+  int32_t open = -1;
+  int64_t sum = 0;
+  for (int32_t k = 0; k < list->count; ++k) {
+    int64_t part = list->values[k];
+    out_sizes->values[k] = part;
+    if (part == -1 && open < 0) {
+      open = k;
+    } else if (part < 0 || !rlo__add(sum, part, &sum)) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "num_or_size_splits[%d]=%lld is negative or too large "
+                      "(one may be -1)",
+                      k,
+                      (long long)part);
+    }
+  }
+  if (open >= 0) {
+    if (sum > size) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "the parts add up to %lld, more than the dimension's "
+                      "%lld: nothing is left for -1",
+                      (long long)sum,
+                      (long long)size);
+    }
+    out_sizes->values[open] = size - sum;
+  }
+  out_sizes->count = list->count;
+  return RLO_OK;
+}
+
+/* `out_sizes` has room for RLO_MAX_KERNEL_OUTPUTS. */
+static rlo_status get_sizes(const rlo_shape *shape,
+                            const rlo_attributes *attributes,
+                            int32_t *out_axis,
+                            split_sizes *out_sizes) {
+  RLO_TRY(rlo__axis_get(attributes, "axis", shape->rank, out_axis));
+  int64_t size = shape->dims[*out_axis];
+  const rlo_attribute *parts =
+      rlo_attributes_find(attributes, "num_or_size_splits");
+  return parts->type == RLO_ATTRIBUTE_I64
+             ? split_evenly(parts->value.i64, size, out_sizes)
+             : split_as_listed(&(rlo_i64_list){parts->value.i64s, parts->count},
+                               size,
+                               out_sizes);
+}
+
+static rlo_status append_split(const rlo__copy_step *step) {
+  int64_t values[RLO_MAX_KERNEL_OUTPUTS];
+  split_sizes sizes = {0, values};
+  int32_t axis = 0;
+  RLO_TRY(
+      get_sizes(rlo_chain_shape(step->chain), step->attributes, &axis, &sizes));
+  return rlo_chain_split(step->chain, values, sizes.count, axis, step->output);
+}
+
+static rlo_status count_split(const rlo__copy_call *call, int32_t *out_count) {
+  int64_t values[RLO_MAX_KERNEL_OUTPUTS];
+  split_sizes sizes = {0, values};
+  int32_t axis = 0;
+  RLO_TRY(rlo_shape_validate(call->inputs[0]));
+  RLO_TRY(get_sizes(call->inputs[0], call->attributes, &axis, &sizes));
+  *out_count = sizes.count;
+  return RLO_OK;
+}
+
+static rlo_status append_unpack(const rlo__copy_step *step) {
+  int32_t axis = 0;
+  RLO_TRY(rlo__axis_get(
+      step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
+  return rlo_chain_unstack(step->chain, axis, step->output);
+}
+
+static rlo_status count_unpack(const rlo__copy_call *call, int32_t *out_count) {
+  int32_t axis = 0;
+  RLO_TRY(rlo_shape_validate(call->inputs[0]));
+  RLO_TRY(
+      rlo__axis_get(call->attributes, "axis", call->inputs[0]->rank, &axis));
+  int64_t size = call->inputs[0]->dims[axis];
+  if (size < 1 || size > RLO_MAX_KERNEL_OUTPUTS) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "dimension %d of size %lld would be as many results; 1 to "
+                    "%d are possible",
+                    axis,
+                    (long long)size,
+                    RLO_MAX_KERNEL_OUTPUTS);
+  }
+  *out_count = (int32_t)size;
+  return RLO_OK;
+}
+
+/* -------------------------------------------------------------------- table */
+
+const rlo__copy_op rlo__move_ops[] = {
+    {
+        .name = "Identity",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        .flags = RLO__COPY_KEEPS_ORDER,
+        .append = append_nothing,
+        .place = place_identity,
+    },
+    {
+        .name = "Relayout",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"shape", RLO_ATTRIBUTE_SHAPE, true}),
+        .flags = RLO__COPY_KEEPS_ORDER,
+        .append = append_nothing,
+        .place = place_relayout,
+    },
+    {
+        .name = "Transpose",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS(
+            {"perm", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, false}),
+        .append = append_transpose,
+    },
+    {
+        .name = "Reshape",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS(
+            {"shape", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true}),
+        .flags = RLO__COPY_KEEPS_ORDER,
+        .append = append_reshape,
+    },
+    {
+        .name = "ExpandDims",
+        RLO__COPY_INPUTS(1, 1, "input"),
+        RLO__COPY_SPECS({"axis", RLO_ATTRIBUTE_I64, false}),
+        .flags = RLO__COPY_KEEPS_ORDER,
+        .append = append_expand_dims,
+    },
+    {
+        .name = "Reverse",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"dims", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true}),
+        .append = append_reverse,
+    },
+    {
+        .name = "BroadcastTo",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS(
+            {"shape", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true}),
+        .append = append_broadcast_to,
+    },
+    {
+        .name = "Tile",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"reps", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true}),
+        .append = append_tile,
+    },
+    {
+        .name = "Repeat",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS(
+            {"repeats", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true}),
+        .append = append_repeat,
+    },
+    {
+        .name = "Roll",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS(
+            {"shifts", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+            {"dims", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true}),
+        .append = append_roll,
+    },
+    {
+        .name = "SpaceToBatchND",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS(
+            {"block_shape", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+            {"paddings", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true}),
+        .append = append_space_to_batch,
+    },
+    {
+        .name = "BatchToSpaceND",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS(
+            {"block_shape", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true},
+            {"crops", RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST, true}),
+        .append = append_batch_to_space,
+    },
+    {
+        .name = "SpaceToDepth",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"block_size", RLO_ATTRIBUTE_I64, true},
+                        {"data_format", RLO_ATTRIBUTE_STRING, false}),
+        .append = append_space_to_depth,
+    },
+    {
+        .name = "DepthToSpace",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"block_size", RLO_ATTRIBUTE_I64, true},
+                        {"data_format", RLO_ATTRIBUTE_STRING, false}),
+        .append = append_depth_to_space,
+    },
+    {
+        .name = "Concat",
+        RLO__COPY_INPUTS(1, -1, "inputs"),
+        RLO__COPY_SPECS({"axis", RLO_ATTRIBUTE_I64, false}),
+        .append = append_concat,
+    },
+    {
+        .name = "ConcatV2",
+        RLO__COPY_INPUTS(1, -1, "inputs"),
+        RLO__COPY_SPECS({"axis", RLO_ATTRIBUTE_I64, false}),
+        .append = append_concat,
+    },
+    {
+        .name = "Pack",
+        RLO__COPY_INPUTS(1, -1, "inputs"),
+        RLO__COPY_SPECS({"axis", RLO_ATTRIBUTE_I64, false}),
+        .append = append_pack,
+    },
+    {
+        .name = "SplitV",
+        RLO__COPY_INPUTS(1, 1, "x"),
+        RLO__COPY_SPECS({"num_or_size_splits",
+                         RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST,
+                         true},
+                        {"axis", RLO_ATTRIBUTE_I64, false}),
+        .count = count_split,
+        .append = append_split,
+    },
+    {
+        .name = "Unpack",
+        RLO__COPY_INPUTS(1, 1, "value"),
+        RLO__COPY_SPECS({"axis", RLO_ATTRIBUTE_I64, false}),
+        .count = count_unpack,
+        .append = append_unpack,
+    },
+    {.name = NULL},
+};
