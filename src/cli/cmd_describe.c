@@ -6,14 +6,22 @@
 
 #include "relayout/npy.h"
 #include "relayout/text.h"
+#include "relayout/xla/proto.h"
 #include "relayout/xla/shape_util.h"
 
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "base/str.h"
 #include "command.h"
 #include "describe.h"
 #include "display.h"
+#include "files.h"
 #include "message.h"
 #include "options.h"
 #include "report.h"
+
+/* --------------------------------------------------------------------- cost */
 
 /* Lists the dimensions of a mask, ascending; returns their count. */
 static int32_t list_dimensions(uint32_t mask,
@@ -27,97 +35,72 @@ static int32_t list_dimensions(uint32_t mask,
   return count;
 }
 
-static double share_of_padding(const rlo_cost_part *part) {
-  return part->slots == 0
-             ? 0
-             : (double)(part->slots - part->elements) / (double)part->slots;
-}
-
-/* "128x", or "1.536x" with four digits if it is not whole. */
-static const char *factor_text(int64_t slots, int64_t elements, char text[32]) {
-  if (slots % elements == 0) {
-    snprintf(text, 32, "%" PRId64 "x", slots / elements);
-  } else {
-    snprintf(text, 32, "%.4gx", (double)slots / (double)elements);
-  }
-  return text;
-}
-
-/* "dimensions 1*2 are 90 of 128 (29.7 % padding)". */
-static void describe_part(const rlo_cost_part *part,
-                          const int64_t *dimensions,
-                          int32_t count,
-                          char *text,
-                          size_t capacity) {
-  size_t at = 0;
-  if (part->kind == RLO_COST_TAIL) {
-    at = (size_t)snprintf(text, capacity, "the tail");
-  } else if (part->kind == RLO_COST_ADDED) {
-    at = (size_t)snprintf(text, capacity, "a dimension that a tile adds");
-  } else {
-    at = (size_t)snprintf(text, capacity, "dimension%s ", count > 1 ? "s" : "");
-    for (int32_t i = 0; i < count; ++i) {
-      at += (size_t)snprintf(text + at,
-                             capacity - at,
-                             "%s%" PRId64,
-                             i == 0 ? "" : "*",
-                             dimensions[i]);
-    }
-  }
-  snprintf(text + at,
-           capacity - at,
-           " %s %" PRId64 " of %" PRId64 " (%.1f %% padding)",
-           count > 1 ? "are" : "is",
-           part->elements,
-           part->slots,
-           100 * share_of_padding(part));
-}
-
-/* In text, the slots for the elements and a line for each part with padding. */
-static void add_cost(rlo__report *r, const rlo_shape_cost *cost) {
+/* Adds a part, in text "dimensions 1*2 are 90 of 128 (29.7 % padding)" if it
+ * has padding. */
+static void add_part(rlo__report *r, const rlo_cost_part *part) {
   static const char *const kinds[] = {"dimensions", "added", "tail"};
-  const bool is_empty = cost->elements == 0;
-  int64_t num_with_padding = 0;
-  char factor[32];
-  for (int32_t i = 0; i < cost->num_parts; ++i) {
-    num_with_padding += cost->parts[i].slots > cost->parts[i].elements;
+  static const char *const words[] = {
+      "dimension", "a dimension that a tile adds", "the tail"};
+  int64_t dimensions[RLO_MAX_RANK];
+  const int32_t count = list_dimensions(part->dimensions, dimensions);
+  const double share =
+      part->slots == 0
+          ? 0
+          : (double)(part->slots - part->elements) / (double)part->slots;
+  char buffer[RLO_MAX_RANK * 3 + 128];
+  rlo__str text = rlo__str_over(buffer, sizeof(buffer));
+  rlo__str_append(&text, words[part->kind]);
+  rlo__str_append(&text, count > 1 ? "s" : "");
+  for (int32_t i = 0; i < count; ++i) {
+    rlo__str_printf(&text, "%c%" PRId64, i == 0 ? ' ' : '*', dimensions[i]);
   }
-  rlo__report_line(
-      r,
-      "cost",
-      "%" PRId64 " slots for %" PRId64 " elements%s%s%s",
-      cost->slots,
-      cost->elements,
-      is_empty ? "" : ", ",
-      is_empty ? "" : factor_text(cost->slots, cost->elements, factor),
-      num_with_padding > 0 ? ":" : "");
+  if (part->slots > part->elements) {
+    rlo__report_line(r,
+                     " ",
+                     "%s %s %" PRId64 " of %" PRId64 " (%.1f %% padding)",
+                     buffer,
+                     count > 1 ? "are" : "is",
+                     part->elements,
+                     part->slots,
+                     100 * share);
+  }
+  RLO__REPORT_OBJECT(r,
+                     NULL,
+                     RLO__STRING("kind", NULL, kinds[part->kind]),
+                     RLO__INTS("dimensions", NULL, dimensions, count),
+                     RLO__INT("elements", NULL, part->elements),
+                     RLO__INT("slots", NULL, part->slots),
+                     RLO__REAL("padding_share", share));
+}
+
+/* In text, the slots for the elements, such as "128x", or "1.536x" with four
+ * digits if it is not whole, and a line for each part with padding. */
+static void add_cost(rlo__report *r, const rlo_shape_cost *cost) {
+  const bool is_empty = cost->elements == 0;
+  const bool is_whole = !is_empty && cost->slots % cost->elements == 0;
+  const double factor = is_empty ? (double)INFINITY
+                                 : (double)cost->slots / (double)cost->elements;
+  char text[48] = "";
+  if (!is_empty) {
+    snprintf(text, sizeof(text), is_whole ? ", %.0fx" : ", %.4gx", factor);
+  }
+  rlo__report_line(r,
+                   "cost",
+                   "%" PRId64 " slots for %" PRId64 " elements%s",
+                   cost->slots,
+                   cost->elements,
+                   text);
   rlo__report_open(r, "cost", '{');
-  RLO__REPORT(
-      r,
-      RLO__REAL("factor",
-                is_empty ? (double)INFINITY
-                         : (double)cost->slots / (double)cost->elements));
+  RLO__REPORT(r, RLO__REAL("factor", factor));
   rlo__report_open(r, "parts", '[');
   for (int32_t i = 0; i < cost->num_parts; ++i) {
-    const rlo_cost_part *part = &cost->parts[i];
-    int64_t dimensions[RLO_MAX_RANK];
-    int32_t count = list_dimensions(part->dimensions, dimensions);
-    if (part->slots > part->elements) {
-      char text[RLO_MAX_RANK * 3 + 128];
-      describe_part(part, dimensions, count, text, sizeof(text));
-      rlo__report_line(r, " ", "%s%s", text, --num_with_padding > 0 ? "," : "");
-    }
-    RLO__REPORT_OBJECT(r,
-                       NULL,
-                       RLO__STRING("kind", NULL, kinds[part->kind]),
-                       RLO__INTS("dimensions", NULL, dimensions, count),
-                       RLO__INT("elements", NULL, part->elements),
-                       RLO__INT("slots", NULL, part->slots),
-                       RLO__REAL("padding_share", share_of_padding(part)));
+    add_part(r, &cost->parts[i]);
   }
   rlo__report_close(r);
   rlo__report_close(r);
 }
+
+/* -------------------------------------------------------------------- array */
 
 /* Every tile adds at most its own rank, and one. */
 #define MAX_PHYSICAL_DIMS \
@@ -139,8 +122,7 @@ typedef struct description {
   bool is_byte_swapped;
   rlo_shape_extent extent;
   rlo_shape_cost cost;
-  double padding_share;
-  bool has_physical_dims;
+  /* None for a layout with strides. */
   int32_t num_physical_dims;
   int64_t physical_dims[MAX_PHYSICAL_DIMS];
 } description;
@@ -152,15 +134,13 @@ static int describe_numpy(const numpy_array *array, description *out) {
                      array->dims.count);
   }
   rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  if (rlo_shape_from_numpy(
-          array->type,
-          array->dims.values,
-          array->strides.is_given ? array->strides.values : NULL,
-          array->dims.count,
-          array->available_bytes,
-          &view) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_shape_from_numpy(
+      array->type,
+      array->dims.values,
+      array->strides.is_given ? array->strides.values : NULL,
+      array->dims.count,
+      array->available_bytes,
+      &view)));
   out->shape = view.shape;
   out->is_numpy = true;
   out->offset_bytes = view.offset_bytes;
@@ -169,46 +149,48 @@ static int describe_numpy(const numpy_array *array, description *out) {
 }
 
 /* Computes the rest of the description from out->shape. */
-static int measure(description *out) {
-  if (rlo_shape_measure(&out->shape, &out->extent) != RLO_OK ||
-      rlo_shape_predict_cost(&out->shape, &out->cost) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  /* A broadcast view has more elements than slots, and no padding. */
-  if (out->extent.slots > out->extent.elements) {
-    out->padding_share = (double)(out->extent.slots - out->extent.elements) /
-                         (double)out->extent.slots;
-  }
-  if (out->shape.layout.kind != RLO_LAYOUT_DENSE) {
-    return RLO__EXIT_OK;
-  }
-  out->has_physical_dims = true;
-  if (rlo_shape_physical_dims(&out->shape,
-                              out->physical_dims,
-                              MAX_PHYSICAL_DIMS,
-                              &out->num_physical_dims) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  return RLO__EXIT_OK;
+static rlo_status measure(description *out) {
+  RLO_TRY(rlo_shape_measure(&out->shape, &out->extent));
+  RLO_TRY(rlo_shape_predict_cost(&out->shape, &out->cost));
+  return out->shape.layout.kind != RLO_LAYOUT_DENSE
+             ? RLO_OK
+             : rlo_shape_physical_dims(&out->shape,
+                                       out->physical_dims,
+                                       MAX_PHYSICAL_DIMS,
+                                       &out->num_physical_dims);
 }
 
 static void add_numpy(rlo__report *r, const description *d) {
-  if (d->is_numpy) {
-    RLO__REPORT(r,
-                RLO__INT("offset_bytes", NULL, d->offset_bytes),
-                RLO__BOOL("is_byte_swapped", d->is_byte_swapped));
-    rlo__report_line(r,
-                     "slot 0 at",
-                     "byte %" PRId64 " from the first element",
-                     d->offset_bytes);
-    rlo__report_line(r,
-                     "byte order",
-                     "%s",
-                     d->is_byte_swapped ? "swapped" : "this machine's");
-  }
+  RLO__REPORT(r,
+              RLO__INT("offset_bytes", NULL, d->offset_bytes),
+              RLO__BOOL("is_byte_swapped", d->is_byte_swapped));
+  rlo__report_line(r,
+                   "slot 0 at",
+                   "byte %" PRId64 " from the first element",
+                   d->offset_bytes);
+  rlo__report_line(
+      r, "byte order", "%s", d->is_byte_swapped ? "swapped" : "this machine's");
 }
 
-static void print(const description *d, bool is_json) {
+static void add_physical_dims(rlo__report *r, const description *d) {
+  if (d->shape.layout.kind == RLO_LAYOUT_DENSE) {
+    RLO__REPORT(r,
+                RLO__INTS("physical_dims",
+                          "physical dims",
+                          d->physical_dims,
+                          d->num_physical_dims));
+    return;
+  }
+  rlo__report_line(r, "physical dims", "none: the layout has strides");
+  RLO__REPORT(r, RLO__STRING("physical_dims", NULL, NULL));
+}
+
+static int describe_array(description *d, bool is_json) {
+  RLO__EXIT_TRY(rlo__check(measure(d)));
+  /* A broadcast view has more elements than slots, and no padding. */
+  const int64_t padding = d->extent.slots - d->extent.elements;
+  const double share =
+      padding > 0 ? (double)padding / (double)d->extent.slots : 0;
   rlo__shape_text text;
   rlo__report r;
   rlo__report_begin(&r, is_json, 15);
@@ -221,30 +203,14 @@ static void print(const description *d, bool is_json) {
       RLO__INT("element_bits", "element bits", d->extent.element_bits),
       RLO__INT("bytes", "bytes", d->extent.bytes),
       RLO__INT("physical_bytes", "physical bytes", d->extent.physical_bytes),
-      RLO__SHARE(
-          "padding_share", "padding", d->padding_share, " of the slots"));
-  /* These come at the end in JSON, but for the cost. */
-  if (!is_json) {
+      RLO__SHARE("padding_share", "padding", share, " of the slots"));
+  if (d->is_numpy) {
     add_numpy(&r, d);
   }
-  const rlo__row dims =
-      d->has_physical_dims ? (rlo__row)RLO__INTS("physical_dims",
-                                                 "physical dims",
-                                                 d->physical_dims,
-                                                 d->num_physical_dims)
-                           : (rlo__row)RLO__STRING("physical_dims", NULL, NULL);
-  if (is_json) {
-    add_cost(&r, &d->cost);
-  }
-  rlo__report_add(&r, &dims, 1);
-  if (is_json) {
-    add_numpy(&r, d);
-  } else if (d->has_physical_dims) {
-    add_cost(&r, &d->cost);
-  } else {
-    rlo__report_line(&r, "physical dims", "none: the layout has strides");
-  }
+  add_physical_dims(&r, d);
+  add_cost(&r, &d->cost);
   rlo__report_end(&r);
+  return RLO__EXIT_OK;
 }
 
 /* ---------------------------------------------------------------- arguments */
@@ -302,7 +268,63 @@ static int check_options(const describe_request *request) {
   return RLO__EXIT_OK;
 }
 
-/* ------------------------------------------------------------------ running */
+/* ----------------------------------------------------------- trees and files
+ */
+
+/* What is described, unless it is a NumPy array: a program, or a tree. The
+ * other one is NULL. */
+typedef struct contents {
+  rlo_shape_tree *tree;
+  rlo_program_shape *program;
+} contents;
+
+/* Reads a file that holds a ShapeProto or a ProgramShapeProto in wire form. The
+ * fields of the two messages differ in form, so that bytes of one are none of
+ * the other, but for no bytes at all. */
+static int load_proto(const char *path, contents *out) {
+  char *bytes = NULL;
+  size_t size = 0;
+  char why[512];
+  RLO__EXIT_TRY(
+      rlo__check(rlo__file_read(path, RLO_PROTO_MAX_BYTES, &bytes, &size)));
+  rlo_status status = rlo_proto_parse_tree(bytes, size, &out->tree, NULL);
+  if (status != RLO_OK) {
+    snprintf(why, sizeof(why), "%s", rlo_error_last()->message);
+    status = rlo_proto_parse_program(bytes, size, &out->program, NULL);
+  }
+  rlo__free(bytes);
+  return status == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail(
+                   "%s holds no ShapeProto: %s; and no ProgramShapeProto: %s",
+                   path,
+                   why,
+                   rlo_error_last()->message);
+}
+
+/* Writes a ShapeProto or a ProgramShapeProto; the file appears complete or not
+ * at all. */
+static int save_proto(const char *path, const contents *c) {
+  rlo_proto_options how = RLO_PROTO_OPTIONS_INIT;
+  /* Without them a padded array could not be written. */
+  how.has_padding_fields = true;
+  size_t bytes = 0;
+  void *memory = rlo__alloc(RLO_PROTO_MAX_BYTES);
+  if (memory == NULL) {
+    return rlo__fail_last();
+  }
+  const rlo_status status =
+      c->tree != NULL
+          ? rlo_proto_format_tree(
+                c->tree, &how, memory, RLO_PROTO_MAX_BYTES, &bytes)
+          : rlo_proto_format_program(
+                c->program, &how, memory, RLO_PROTO_MAX_BYTES, &bytes);
+  const rlo__output output = {path, memory, bytes, NULL, 0};
+  const int code =
+      status == RLO_OK ? rlo__outputs_write(&output, 1) : rlo__fail_last();
+  rlo__free(memory);
+  return code;
+}
 
 /* Returns whether a text begins as a tuple, a program, a buffer, a token or an
  * opaque value does. */
@@ -317,62 +339,45 @@ static bool is_tree_text(const char *text) {
   return false;
 }
 
-static int parse_operand(const char *text, rlo__proto_contents *out) {
-  size_t length = strlen(text);
-  rlo_status status = RLO_OK;
+static rlo_status parse_operand(const char *text, contents *out) {
+  const size_t length = strlen(text);
   if (strstr(text, "->") != NULL) {
-    status = rlo_program_shape_parse(text, length, &out->program);
-  } else if (is_tree_text(text)) {
-    status = rlo_shape_tree_parse(text, length, &out->tree);
-  } else {
-    rlo_shape shape;
-    status = rlo_shape_parse(text, length, &shape);
-    if (status == RLO_OK) {
-      status = rlo_shape_tree_make_array(&shape, &out->tree);
-    }
+    return rlo_program_shape_parse(text, length, &out->program);
   }
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  if (is_tree_text(text)) {
+    return rlo_shape_tree_parse(text, length, &out->tree);
+  }
+  rlo_shape shape;
+  RLO_TRY(rlo_shape_parse(text, length, &shape));
+  return rlo_shape_tree_make_array(&shape, &out->tree);
 }
 
-/* Describes an array, which `out` has as a shape. */
-static int describe_array(description *out, bool is_json) {
-  int code = measure(out);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  print(out, is_json);
-  return RLO__EXIT_OK;
-}
+/* ------------------------------------------------------------------ running */
 
-static int describe_contents(const rlo__proto_contents *contents,
-                             description *d,
-                             bool is_json) {
-  if (contents->program != NULL) {
-    return rlo__describe_program(contents->program, is_json);
-  }
-  if (rlo_shape_tree_kind(contents->tree) != RLO_SHAPE_KIND_ARRAY) {
-    return rlo__describe_tree(contents->tree, is_json);
-  }
-  return rlo_shape_tree_get_array(contents->tree, NULL, 0, &d->shape) == RLO_OK
-             ? describe_array(d, is_json)
-             : rlo__fail_last();
-}
-
-static int load_contents(const describe_request *request,
-                         const char *text,
-                         description *d,
-                         rlo__proto_contents *out) {
+static int load(const describe_request *request,
+                const char *text,
+                description *d,
+                contents *out) {
   if (request->proto_path != NULL) {
-    return rlo__proto_load(request->proto_path, out);
+    return load_proto(request->proto_path, out);
   }
   if (request->numpy.type == NULL) {
-    return parse_operand(text, out);
+    return rlo__check(parse_operand(text, out));
   }
-  int code = describe_numpy(&request->numpy, d);
-  return code != RLO__EXIT_OK ||
-                 rlo_shape_tree_make_array(&d->shape, &out->tree) == RLO_OK
-             ? code
-             : rlo__fail_last();
+  RLO__EXIT_TRY(describe_numpy(&request->numpy, d));
+  return rlo__check(rlo_shape_tree_make_array(&d->shape, &out->tree));
+}
+
+static int describe_contents(const contents *c, description *d, bool is_json) {
+  if (c->program != NULL) {
+    return rlo__describe_program(c->program, is_json);
+  }
+  if (rlo_shape_tree_kind(c->tree) != RLO_SHAPE_KIND_ARRAY) {
+    return rlo__describe_tree(c->tree, is_json);
+  }
+  RLO__EXIT_TRY(
+      rlo__check(rlo_shape_tree_get_array(c->tree, NULL, 0, &d->shape)));
+  return describe_array(d, is_json);
 }
 
 /* `text` is NULL unless a text is what is described. */
@@ -380,47 +385,39 @@ static int describe(const describe_request *request,
                     const char *text,
                     bool is_json) {
   static description d;
-  rlo__proto_contents contents = {NULL, NULL};
-  int code = load_contents(request, text, &d, &contents);
+  contents c = {NULL, NULL};
+  int code = load(request, text, &d, &c);
   if (code == RLO__EXIT_OK && request->save_path != NULL) {
-    code = rlo__proto_save(request->save_path, &contents);
+    code = save_proto(request->save_path, &c);
   }
   if (code == RLO__EXIT_OK) {
-    code = describe_contents(&contents, &d, is_json);
+    code = describe_contents(&c, &d, is_json);
   }
-  rlo_shape_tree_release(contents.tree);
-  rlo_program_shape_release(contents.program);
+  rlo_shape_tree_release(c.tree);
+  rlo_program_shape_release(c.program);
   return code;
 }
 
 static int run(int argc, char **argv) {
   rlo__common_options common;
   describe_request request = {.numpy.available_bytes = RLO_AVAILABLE_UNKNOWN};
-  int code =
-      rlo__options_take(&rlo__cmd_describe, argc, argv, &request, &common);
-  if (code == RLO__EXIT_OK) {
-    code = check_options(&request);
-  }
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(
+      rlo__options_take(&rlo__cmd_describe, argc, argv, &request, &common));
+  RLO__EXIT_TRY(check_options(&request));
   char **operands;
-  bool has_text = request.numpy.type == NULL && request.proto_path == NULL &&
-                  request.hlo_path == NULL;
-  code = rlo__operands_take(argc,
-                            argv,
-                            has_text ? 1 : 0,
-                            "a shape, --numpy, --proto or --hlo",
-                            &operands);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  if (request.hlo_path != NULL) {
-    return rlo__describe_hlo(request.hlo_path,
-                             request.top == 0 ? DEFAULT_TOP : request.top,
-                             common.is_json);
-  }
-  return describe(&request, has_text ? operands[0] : NULL, common.is_json);
+  const bool has_text = request.numpy.type == NULL &&
+                        request.proto_path == NULL && request.hlo_path == NULL;
+  RLO__EXIT_TRY(rlo__operands_take(argc,
+                                   argv,
+                                   has_text ? 1 : 0,
+                                   "a shape, --numpy, --proto or --hlo",
+                                   &operands));
+  return request.hlo_path != NULL
+             ? rlo__describe_hlo(request.hlo_path,
+                                 request.top == 0 ? DEFAULT_TOP : request.top,
+                                 common.is_json)
+             : describe(
+                   &request, has_text ? operands[0] : NULL, common.is_json);
 }
 
 const rlo__command rlo__cmd_describe = {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array_sizes.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/status.h"
 #include "base/table.h"
 #include "describe.h"
 #include "display.h"
@@ -59,8 +59,9 @@ typedef struct module {
   int64_t instructions;
   int64_t without_size;
   rlo__table kinds, computations;
-  /* The current one. */
+  /* The current ones. */
   const computation *computation;
+  const rlo__hlo_instruction *instruction;
   use *uses;
   size_t num_uses, uses_capacity;
 } module;
@@ -85,12 +86,6 @@ static void free_names(rlo__table *table) {
   rlo__table_deinit(table);
 }
 
-static void init_module(module *m) {
-  *m = (module){0};
-  rlo__table_init(&m->kinds, offsetof(named, node));
-  rlo__table_init(&m->computations, offsetof(named, node));
-}
-
 static void deinit_module(module *m) {
   for (size_t n = 0; n < m->num_uses; ++n) {
     rlo__free(m->uses[n].name);
@@ -107,8 +102,7 @@ static bool has_name(const void *entry, const void *name) {
   return strcmp(n->name, name) == 0;
 }
 
-/* Finds the entry of a name, or makes one of zeros; NULL, after a message, if
- * memory ran out. */
+/* Finds the entry of a name, or makes one of zeros; NULL if memory ran out. */
 static void *find_name(rlo__table *table, const char *name, size_t bytes) {
   rlo__hash hash = rlo__hash_init(0);
   rlo__hash_string(&hash, name);
@@ -120,7 +114,6 @@ static void *find_name(rlo__table *table, const char *name, size_t bytes) {
   named *made = rlo__alloc(bytes);
   char *copy = made == NULL ? NULL : rlo__alloc_string(name);
   if (copy == NULL) {
-    rlo__fail_last();
     rlo__free(made);
     return NULL;
   }
@@ -131,64 +124,42 @@ static void *find_name(rlo__table *table, const char *name, size_t bytes) {
 
 /* ------------------------------------------------------------------- arrays */
 
-static int find_kind(module *m, const rlo_subshape *leaf, array_kind **out) {
-  static rlo__shape_text text;
-  rlo__shape_text_make(leaf->shape, &text);
-  array_kind *kind = find_name(&m->kinds, text.text, sizeof(*kind));
-  *out = kind;
-  if (kind == NULL) {
-    return RLO__EXIT_FAILURE;
-  }
-  return kind->sizes.arrays > 0 ||
-                 rlo__array_sizes_add(&kind->sizes, leaf) == RLO_OK
-             ? RLO__EXIT_OK
-             : rlo__fail_last();
-}
-
-/* Where the arrays of an instruction go. */
-typedef struct target {
-  module *m;
-  const rlo__hlo_instruction *instruction;
-  int code;
-} target;
-
-static int add_use(module *m,
-                   array_kind *kind,
-                   const rlo__hlo_instruction *instruction) {
+static rlo_status add_use(module *m, array_kind *kind) {
   use *last = kind->last_use == 0 ? NULL : &m->uses[kind->last_use - 1];
   if (last != NULL && last->computation == m->computation) {
     ++last->count;
-    return RLO__EXIT_OK;
+    return RLO_OK;
   }
-  if (rlo__array_reserve(
-          &m->uses, sizeof(*m->uses), m->num_uses + 1, &m->uses_capacity) !=
-      RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO_TRY(rlo__array_reserve(
+      &m->uses, sizeof(*m->uses), m->num_uses + 1, &m->uses_capacity));
   use *made = &m->uses[m->num_uses++];
   *made = (use){.kind = kind,
                 .computation = m->computation,
                 .count = 1,
-                .name = rlo__alloc_string(instruction->name),
-                .opcode = rlo__alloc_string(instruction->opcode),
-                .line = instruction->line};
+                .name = rlo__alloc_string(m->instruction->name),
+                .opcode = rlo__alloc_string(m->instruction->opcode),
+                .line = m->instruction->line};
   kind->last_use = m->num_uses;
-  return made->name == NULL || made->opcode == NULL ? rlo__fail_last()
-                                                    : RLO__EXIT_OK;
+  return made->name == NULL || made->opcode == NULL ? RLO_OUT_OF_MEMORY
+                                                    : RLO_OK;
 }
 
 static rlo_status visit_leaf(const rlo_subshape *leaf, void *payload) {
-  target *t = payload;
+  static rlo__shape_text text;
+  module *m = payload;
   if (leaf->shape == NULL || rlo_shape_is_unbounded(leaf->shape)) {
-    t->m->without_size += leaf->kind != RLO_SHAPE_KIND_TOKEN;
+    m->without_size += leaf->kind != RLO_SHAPE_KIND_TOKEN;
     return RLO_OK;
   }
-  array_kind *kind;
-  t->code = find_kind(t->m, leaf, &kind);
-  if (t->code == RLO__EXIT_OK) {
-    t->code = add_use(t->m, kind, t->instruction);
+  array_kind *kind = find_name(
+      &m->kinds, rlo__shape_text_make(leaf->shape, &text), sizeof(*kind));
+  if (kind == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  return t->code == RLO__EXIT_OK ? RLO_OK : RLO_CANCELLED;
+  if (kind->sizes.arrays == 0) {
+    RLO_TRY(rlo__array_sizes_add(&kind->sizes, leaf));
+  }
+  return add_use(m, kind);
 }
 
 /* ------------------------------------------------------------------ results */
@@ -260,10 +231,6 @@ static const array_kind **sort_kinds(const module *m, int64_t *out_count) {
   return sorted;
 }
 
-static double share_of(double bytes, double physical_bytes) {
-  return physical_bytes > bytes ? (physical_bytes - bytes) / physical_bytes : 0;
-}
-
 /* ----------------------------------------------------------------- printing */
 
 static void add_side(rlo__report *r,
@@ -277,14 +244,12 @@ static void add_side(rlo__report *r,
                    sizes->arrays == 1 ? "" : "s",
                    rlo__bytes_text_make(sizes->physical_bytes, &physical),
                    100 * rlo__array_sizes_padding_share(sizes));
-  if (r->is_json) {
-    rlo__report_open(r, key, '{');
-    RLO__REPORT(r,
-                RLO__INT("arrays", NULL, sizes->arrays),
-                RLO__INT("without_size", NULL, sizes->without_size));
-    rlo__array_sizes_report(r, sizes);
-    rlo__report_close(r);
-  }
+  rlo__report_open(r, key, '{');
+  RLO__REPORT(r,
+              RLO__INT("arrays", NULL, sizes->arrays),
+              RLO__INT("without_size", NULL, sizes->without_size));
+  rlo__array_sizes_report(r, sizes);
+  rlo__report_close(r);
 }
 
 /* Bytes beyond 64 bits are shown as the most that fit. */
@@ -292,9 +257,9 @@ static int64_t whole_bytes(double bytes) {
   return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-static void print_kind(rlo__report *r,
-                       const array_kind *kind,
-                       const use *first) {
+static void add_kind(rlo__report *r, const module *m, const array_kind *kind) {
+  const use *first = &m->uses[kind->first_use - 1];
+  const int64_t padding_bytes = rlo__array_sizes_padding_bytes(&kind->sizes);
   rlo__bytes_text padding;
   rlo__bytes_text physical;
   char where[64];
@@ -303,30 +268,19 @@ static void print_kind(rlo__report *r,
                    "",
                    "%10s  %6.1f %%  %10s  %6" PRId64 "  %6" PRId64
                    "  %-28s  %s",
-                   rlo__bytes_text_make(
-                       rlo__array_sizes_padding_bytes(&kind->sizes), &padding),
+                   rlo__bytes_text_make(padding_bytes, &padding),
                    100 * rlo__array_sizes_padding_share(&kind->sizes),
                    rlo__bytes_text_make(kind->sizes.physical_bytes, &physical),
                    kind->count,
                    first->line,
                    where,
                    kind->named.name);
-}
-
-static void add_kind(rlo__report *r, const module *m, const array_kind *kind) {
-  const use *first = &m->uses[kind->first_use - 1];
-  if (!r->is_json) {
-    print_kind(r, kind, first);
-    return;
-  }
   rlo__report_open(r, NULL, '{');
-  RLO__REPORT(
-      r,
-      RLO__STRING("shape", NULL, kind->named.name),
-      RLO__INT("arrays", NULL, kind->count),
-      RLO__INT("arrays_in_fusions", NULL, kind->fused_count),
-      RLO__INT(
-          "padding_bytes", NULL, rlo__array_sizes_padding_bytes(&kind->sizes)));
+  RLO__REPORT(r,
+              RLO__STRING("shape", NULL, kind->named.name),
+              RLO__INT("arrays", NULL, kind->count),
+              RLO__INT("arrays_in_fusions", NULL, kind->fused_count),
+              RLO__INT("padding_bytes", NULL, padding_bytes));
   rlo__array_sizes_report(r, &kind->sizes);
   RLO__REPORT(r,
               RLO__STRING("instruction", NULL, first->name),
@@ -338,8 +292,8 @@ static void add_kind(rlo__report *r, const module *m, const array_kind *kind) {
 
 static void add_totals(rlo__report *r, const module *m, const totals *t) {
   rlo__bytes_text physical;
-  rlo__bytes_text_make(whole_bytes(t->physical_bytes), &physical);
-  const double share = share_of(t->bytes, t->physical_bytes);
+  const double padding = t->physical_bytes - t->bytes;
+  const double share = padding > 0 ? padding / t->physical_bytes : 0;
   rlo__report_line(r,
                    "computations",
                    "%" PRId64 ", %" PRId64 " of them fused",
@@ -349,12 +303,13 @@ static void add_totals(rlo__report *r, const module *m, const totals *t) {
               RLO__INT("computations", NULL, t->computations),
               RLO__INT("fused_computations", NULL, t->fused_computations),
               RLO__INT("instructions", "instructions", m->instructions));
-  rlo__report_line(r,
-                   "arrays",
-                   "%" PRId64 ", %s together, %.1f %% padding",
-                   t->arrays,
-                   physical.text,
-                   100 * share);
+  rlo__report_line(
+      r,
+      "arrays",
+      "%" PRId64 ", %s together, %.1f %% padding",
+      t->arrays,
+      rlo__bytes_text_make(whole_bytes(t->physical_bytes), &physical),
+      100 * share);
   rlo__report_line(r,
                    "within fusions",
                    "%" PRId64 " arrays, not in memory",
@@ -428,11 +383,10 @@ static int end_module(report *r) {
   if (!r->has_module) {
     return RLO__EXIT_OK;
   }
-  module *m = &r->current;
-  totals t = count_uses(m);
+  const totals t = count_uses(&r->current);
   begin_report(r);
-  int code = add_module(r, m, &t);
-  deinit_module(m);
+  const int code = add_module(r, &r->current, &t);
+  deinit_module(&r->current);
   r->has_module = false;
   ++r->num_modules;
   return code;
@@ -443,38 +397,34 @@ static int begin_module(void *payload,
                         const rlo_shape_tree *parameters,
                         const rlo_shape_tree *result) {
   report *r = payload;
-  int code = end_module(r);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
   module *m = &r->current;
-  init_module(m);
+  RLO__EXIT_TRY(end_module(r));
+  *m = (module){.name = rlo__alloc_string(name),
+                .has_entry = parameters != NULL};
+  rlo__table_init(&m->kinds, offsetof(named, node));
+  rlo__table_init(&m->computations, offsetof(named, node));
   r->has_module = true;
-  m->name = rlo__alloc_string(name);
-  m->has_entry = parameters != NULL;
   if (m->name == NULL) {
     return rlo__fail_last();
   }
-  bool is_measured =
-      !m->has_entry ||
-      (rlo__array_sizes_add_tree(&m->parameters, parameters) == RLO_OK &&
-       rlo__array_sizes_add_tree(&m->result, result) == RLO_OK);
-  return is_measured ? RLO__EXIT_OK : rlo__fail_last();
+  if (m->has_entry) {
+    RLO__EXIT_TRY(
+        rlo__check(rlo__array_sizes_add_tree(&m->parameters, parameters)));
+    RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(&m->result, result)));
+  }
+  return RLO__EXIT_OK;
 }
 
 static int begin_computation(void *payload, const char *name) {
   report *r = payload;
-  if (!r->has_module) {
-    int code = begin_module(r, "without a name", NULL, NULL);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
-  }
   module *m = &r->current;
+  if (!r->has_module) {
+    RLO__EXIT_TRY(begin_module(r, "without a name", NULL, NULL));
+  }
   computation *c = find_name(&m->computations, name, sizeof(*c));
   m->computation = c;
   if (c == NULL) {
-    return RLO__EXIT_FAILURE;
+    return rlo__fail_last();
   }
   ++c->times_begun;
   return RLO__EXIT_OK;
@@ -482,21 +432,19 @@ static int begin_computation(void *payload, const char *name) {
 
 static int add_instruction(void *payload,
                            const rlo__hlo_instruction *instruction) {
-  report *r = payload;
-  module *m = &r->current;
-  target t = {m, instruction, RLO__EXIT_OK};
+  module *m = &((report *)payload)->current;
+  m->instruction = instruction;
   ++m->instructions;
   if (instruction->fused_computation != NULL) {
     computation *fused = find_name(
         &m->computations, instruction->fused_computation, sizeof(*fused));
     if (fused == NULL) {
-      return RLO__EXIT_FAILURE;
+      return rlo__fail_last();
     }
     fused->is_fused = true;
   }
-  rlo_status status = rlo_shape_tree_for_each_subshape(
-      instruction->shape, RLO_WALK_LEAVES, visit_leaf, &t);
-  return status == RLO_OK || t.code != RLO__EXIT_OK ? t.code : rlo__fail_last();
+  return rlo__check(rlo_shape_tree_for_each_subshape(
+      instruction->shape, RLO_WALK_LEAVES, visit_leaf, m));
 }
 
 int rlo__describe_hlo(const char *path, int64_t top, bool is_json) {

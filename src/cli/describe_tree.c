@@ -1,88 +1,145 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/text.h"
 
-#include "array_sizes.h"
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/str.h"
 #include "describe.h"
 #include "display.h"
 #include "message.h"
 #include "report.h"
 
-/* The leaves of trees: in text the rows of a table, for which a first walk
- * finds the widths; in JSON an array for each tree. */
+/* -------------------------------------------------------------------- sizes */
+
+rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
+                                const rlo_subshape *leaf) {
+  if (leaf->kind == RLO_SHAPE_KIND_TUPLE ||
+      leaf->kind == RLO_SHAPE_KIND_TOKEN) {
+    return RLO_OK;
+  }
+  if (leaf->shape == NULL || rlo_shape_is_unbounded(leaf->shape)) {
+    ++sizes->without_size;
+    return RLO_OK;
+  }
+  rlo_shape_extent extent = {0};
+  RLO_TRY(rlo_shape_measure(leaf->shape, &extent));
+  ++sizes->arrays;
+  const bool fits =
+      rlo__add(sizes->elements, extent.elements, &sizes->elements) &&
+      rlo__add(sizes->bytes, extent.bytes, &sizes->bytes) &&
+      rlo__add(
+          sizes->physical_bytes, extent.physical_bytes, &sizes->physical_bytes);
+  return fits ? RLO_OK
+              : RLO_FAIL(RLO_OVERFLOW,
+                         "the sizes of the arrays together do not fit 64 bits");
+}
+
+static rlo_status add_leaf(const rlo_subshape *leaf, void *sizes) {
+  return rlo__array_sizes_add(sizes, leaf);
+}
+
+rlo_status rlo__array_sizes_add_tree(rlo__array_sizes *sizes,
+                                     const rlo_shape_tree *tree) {
+  return rlo_shape_tree_for_each_subshape(
+      tree, RLO_WALK_LEAVES, add_leaf, sizes);
+}
+
+int64_t rlo__array_sizes_padding_bytes(const rlo__array_sizes *sizes) {
+  return rlo__max(0, sizes->physical_bytes - sizes->bytes);
+}
+
+double rlo__array_sizes_padding_share(const rlo__array_sizes *sizes) {
+  return sizes->physical_bytes == 0
+             ? 0
+             : (double)rlo__array_sizes_padding_bytes(sizes) /
+                   (double)sizes->physical_bytes;
+}
+
+void rlo__array_sizes_report(rlo__report *r, const rlo__array_sizes *sizes) {
+  if (sizes->arrays == 0 && sizes->without_size > 0) {
+    RLO__REPORT(r,
+                RLO__STRING("elements", NULL, NULL),
+                RLO__STRING("bytes", NULL, NULL),
+                RLO__STRING("physical_bytes", NULL, NULL),
+                RLO__STRING("padding_share", NULL, NULL));
+    return;
+  }
+  RLO__REPORT(
+      r,
+      RLO__INT("elements", NULL, sizes->elements),
+      RLO__INT("bytes", NULL, sizes->bytes),
+      RLO__INT("physical_bytes", NULL, sizes->physical_bytes),
+      RLO__REAL("padding_share", rlo__array_sizes_padding_share(sizes)));
+}
+
+static const char *const kind_names[] = {[RLO_SHAPE_KIND_ARRAY] = "array",
+                                         [RLO_SHAPE_KIND_TUPLE] = "tuple",
+                                         [RLO_SHAPE_KIND_OPAQUE] = "opaque",
+                                         [RLO_SHAPE_KIND_TOKEN] = "token",
+                                         [RLO_SHAPE_KIND_BUFFER] = "buffer"};
+
+/* ------------------------------------------------------------------- leaves */
+
+/* The leaves of trees: in text the rows of a table, in JSON an array for each
+ * tree. */
 typedef struct listing {
   rlo__report report;
-  bool is_measuring;
-  int name_width, bytes_width, physical_width;
   /* The name of the current tree, "" for none. */
   const char *name;
 } listing;
 
-static int max_int(int a, int b) {
-  return a > b ? a : b;
+static void begin_table(rlo__report *r) {
+  rlo__report_line(r,
+                   "",
+                   "\n%-16s  %12s  %12s  padding  shape",
+                   "leaf",
+                   "bytes",
+                   "physical");
 }
 
-/* "{1,0}"; "" for a tree that is a leaf. */
-static void format_index(const rlo_subshape *leaf,
-                         char *text,
-                         size_t capacity) {
-  size_t at = 0;
-  text[0] = '\0';
-  for (int32_t i = 0; i < leaf->index_count && at < capacity; ++i) {
-    at += (size_t)snprintf(text + at,
-                           capacity - at,
-                           "%s%" PRId64 "%s",
-                           i == 0 ? "{" : ",",
-                           leaf->index[i],
-                           i + 1 == leaf->index_count ? "}" : "");
+/* "name{1,0}", and no index for a tree that is a leaf. */
+static rlo__str name_leaf(const listing *l, const rlo_subshape *leaf) {
+  rlo__str name = rlo__str_growing();
+  rlo__str_append(&name, l->name);
+  for (int32_t i = 0; i < leaf->index_count; ++i) {
+    rlo__str_printf(&name, "%s%" PRId64, i == 0 ? "{" : ",", leaf->index[i]);
   }
+  rlo__str_append(&name, leaf->index_count == 0 ? "" : "}");
+  return name;
 }
 
-static void list_line(listing *l,
-                      const rlo_subshape *leaf,
-                      const rlo__array_sizes *sizes,
-                      const char *shape) {
-  /* Too large for the stack. */
-  static char index[RLO_SHAPE_TREE_MAX_DEPTH * 21 + 2];
-  char bytes[32] = "-";
-  char physical[32] = "-";
-  char share[32] = "-";
-  format_index(leaf, index, sizeof(index));
+static void add_row(listing *l,
+                    const rlo_subshape *leaf,
+                    const rlo__array_sizes *sizes,
+                    const char *shape) {
+  const bool is_buffer = leaf->kind == RLO_SHAPE_KIND_BUFFER;
+  rlo__str name = name_leaf(l, leaf);
+  char numbers[80];
+  snprintf(numbers, sizeof(numbers), "%12s  %12s  %7s", "-", "-", "-");
   if (sizes->arrays > 0) {
-    snprintf(bytes, sizeof(bytes), "%" PRId64, sizes->bytes);
-    snprintf(physical, sizeof(physical), "%" PRId64, sizes->physical_bytes);
-    snprintf(share,
-             sizeof(share),
-             "%.1f %%",
+    snprintf(numbers,
+             sizeof(numbers),
+             "%12" PRId64 "  %12" PRId64 "  %5.1f %%",
+             sizes->bytes,
+             sizes->physical_bytes,
              100 * rlo__array_sizes_padding_share(sizes));
   }
-  const int name_length = (int)(strlen(l->name) + strlen(index));
-  if (l->is_measuring) {
-    l->name_width = max_int(l->name_width, name_length);
-    l->bytes_width = max_int(l->bytes_width, (int)strlen(bytes));
-    l->physical_width = max_int(l->physical_width, (int)strlen(physical));
-    return;
-  }
-  const bool is_buffer = leaf->kind == RLO_SHAPE_KIND_BUFFER;
   rlo__report_line(&l->report,
                    "",
-                   "%s%s%*s  %*s  %*s  %7s  %s%s%s",
-                   l->name,
-                   index,
-                   l->name_width - name_length,
-                   "",
-                   l->bytes_width,
-                   bytes,
-                   l->physical_width,
-                   physical,
-                   share,
+                   "%-16s  %s  %s%s%s",
+                   rlo__str_text(&name),
+                   numbers,
                    is_buffer ? "b(" : "",
-                   shape == NULL ? rlo__shape_kind_name(leaf->kind) : shape,
-                   is_buffer ? ")" : (shape == NULL ? "[]" : ""));
+                   shape == NULL ? kind_names[leaf->kind] : shape,
+                   is_buffer       ? ")"
+                   : shape == NULL ? "[]"
+                                   : "");
+  rlo__str_deinit(&name);
 }
 
 static rlo_status list_leaf(const rlo_subshape *leaf, void *payload) {
@@ -90,153 +147,113 @@ static rlo_status list_leaf(const rlo_subshape *leaf, void *payload) {
   listing *l = payload;
   rlo__report *r = &l->report;
   rlo__array_sizes sizes = {0};
-  rlo_status status = rlo__array_sizes_add(&sizes, leaf);
-  if (status != RLO_OK) {
-    return status;
-  }
+  RLO_TRY(rlo__array_sizes_add(&sizes, leaf));
   const char *shape =
       leaf->shape == NULL ? NULL : rlo__shape_text_make(leaf->shape, &text);
   if (!r->is_json) {
-    list_line(l, leaf, &sizes, shape);
+    add_row(l, leaf, &sizes, shape);
     return RLO_OK;
   }
   rlo__report_open(r, NULL, '{');
   RLO__REPORT(r,
               RLO__INTS("index", NULL, leaf->index, leaf->index_count),
-              RLO__STRING("kind", NULL, rlo__shape_kind_name(leaf->kind)),
+              RLO__STRING("kind", NULL, kind_names[leaf->kind]),
               RLO__STRING("shape", NULL, shape));
   rlo__array_sizes_report(r, &sizes);
   rlo__report_close(r);
   return RLO_OK;
 }
 
-static int list_leaves(listing *l,
-                       const char *name,
-                       const rlo_shape_tree *tree) {
+static rlo_status list_leaves(listing *l,
+                              const char *name,
+                              const rlo_shape_tree *tree) {
   l->name = name;
   rlo__report_open(&l->report, "leaves", '[');
-  rlo_status status =
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, list_leaf, l);
+  RLO_TRY(
+      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, list_leaf, l));
   rlo__report_close(&l->report);
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
-}
-
-/* Calls `list` twice: the second time it prints. */
-static int list_table(listing *l,
-                      int (*list)(listing *l, const void *payload),
-                      const void *payload) {
-  int code = RLO__EXIT_OK;
-  l->name_width = (int)strlen("leaf");
-  l->bytes_width = (int)strlen("bytes");
-  l->physical_width = (int)strlen("physical");
-  if (!l->report.is_json) {
-    l->is_measuring = true;
-    code = list(l, payload);
-    l->is_measuring = false;
-  }
-  rlo__report_line(&l->report,
-                   "",
-                   "\n%-*s  %*s  %*s  padding  shape",
-                   l->name_width,
-                   "leaf",
-                   l->bytes_width,
-                   "bytes",
-                   l->physical_width,
-                   "physical");
-  return code == RLO__EXIT_OK ? list(l, payload) : code;
+  return RLO_OK;
 }
 
 /* -------------------------------------------------------------------- trees */
 
 /* Adds the shape and the sizes of a tree. */
-static int add_tree(rlo__report *r, const rlo_shape_tree *tree) {
-  rlo__array_sizes sizes = {0};
-  if (rlo__array_sizes_add_tree(&sizes, tree) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  char *text = rlo__shape_tree_text_make(tree);
+static rlo_status add_tree(rlo__report *r,
+                           const rlo_shape_tree *tree,
+                           const rlo__array_sizes *sizes) {
+  const size_t bytes = rlo_shape_tree_format(tree, NULL, 0) + 1;
+  char *text = rlo__alloc(bytes);
   if (text == NULL) {
-    return RLO__EXIT_FAILURE;
+    return RLO_OUT_OF_MEMORY;
   }
-  RLO__REPORT(
-      r,
-      RLO__STRING("shape", "shape", text),
-      RLO__STRING(
-          "kind", NULL, rlo__shape_kind_name(rlo_shape_tree_kind(tree))),
-      RLO__INT("arrays", "arrays", sizes.arrays),
-      RLO__INT("without_size",
-               sizes.without_size > 0 ? "without size" : NULL,
-               sizes.without_size));
-  free(text);
-  rlo__array_sizes_report(r, &sizes);
-  return RLO__EXIT_OK;
-}
-
-static int list_tree(listing *l, const void *tree) {
-  return list_leaves(l, "", tree);
+  rlo_shape_tree_format(tree, text, bytes);
+  RLO__REPORT(r,
+              RLO__STRING("shape", "shape", text),
+              RLO__STRING("kind", NULL, kind_names[rlo_shape_tree_kind(tree)]),
+              RLO__INT("arrays", "arrays", sizes->arrays),
+              RLO__INT("without_size",
+                       sizes->without_size > 0 ? "without size" : NULL,
+                       sizes->without_size));
+  rlo__free(text);
+  rlo__array_sizes_report(r, sizes);
+  return RLO_OK;
 }
 
 int rlo__describe_tree(const rlo_shape_tree *tree, bool is_json) {
-  listing l = {.is_measuring = false};
+  listing l = {.name = ""};
   rlo__array_sizes sizes = {0};
   /* Fails before anything is printed. */
-  if (rlo__array_sizes_add_tree(&sizes, tree) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(&sizes, tree)));
   rlo__report_begin(&l.report, is_json, 15);
-  int code = add_tree(&l.report, tree);
-  if (code == RLO__EXIT_OK) {
-    code = list_table(&l, list_tree, tree);
+  rlo_status status = add_tree(&l.report, tree, &sizes);
+  RLO__REPORT(&l.report,
+              RLO__INT(NULL, "elements", sizes.elements),
+              RLO__INT(NULL, "bytes", sizes.bytes),
+              RLO__INT(NULL, "physical bytes", sizes.physical_bytes),
+              RLO__SHARE(NULL,
+                         "padding",
+                         rlo__array_sizes_padding_share(&sizes),
+                         " of the physical bytes"));
+  begin_table(&l.report);
+  if (status == RLO_OK) {
+    status = list_leaves(&l, "", tree);
   }
   rlo__report_end(&l.report);
-  return code;
+  return rlo__check(status);
 }
 
 /* ----------------------------------------------------------------- programs */
 
 /* A parameter, or the result. */
-static int list_side(listing *l,
-                     const char *key,
-                     const char *label,
-                     const rlo__row *name,
-                     const rlo_shape_tree *tree) {
-  int code = RLO__EXIT_OK;
-  rlo__report_open(&l->report, key, '{');
+static rlo_status list_side(listing *l,
+                            const char *label,
+                            const rlo_shape_tree *tree) {
+  rlo__array_sizes sizes = {0};
   if (l->report.is_json) {
-    rlo__report_add(&l->report, name, name == NULL ? 0 : 1);
-    code = add_tree(&l->report, tree);
+    RLO_TRY(rlo__array_sizes_add_tree(&sizes, tree));
+    RLO_TRY(add_tree(&l->report, tree, &sizes));
   }
-  if (code == RLO__EXIT_OK) {
-    code = list_leaves(l, label, tree);
-  }
+  RLO_TRY(list_leaves(l, label, tree));
   rlo__report_close(&l->report);
-  return code;
+  return RLO_OK;
 }
 
-static int list_sides(listing *l, const void *payload) {
-  const rlo_program_shape *program = payload;
+static rlo_status list_sides(listing *l, const rlo_program_shape *program) {
   const int64_t count = rlo_program_shape_parameter_count(program);
-  int code = RLO__EXIT_OK;
   rlo__report_open(&l->report, "parameters", '[');
-  for (int64_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
+  for (int64_t n = 0; n < count; ++n) {
     const char *name = rlo_program_shape_parameter_name(program, n);
     const bool has_name = name[0] != '\0';
-    const rlo__row row = RLO__STRING("name", NULL, has_name ? name : NULL);
     char number[32];
     snprintf(number, sizeof(number), "parameter %" PRId64, n);
-    code = list_side(l,
-                     NULL,
-                     has_name ? name : number,
-                     &row,
-                     rlo_program_shape_parameter(program, n));
+    rlo__report_open(&l->report, NULL, '{');
+    RLO__REPORT(&l->report, RLO__STRING("name", NULL, has_name ? name : NULL));
+    RLO_TRY(list_side(
+        l, has_name ? name : number, rlo_program_shape_parameter(program, n)));
   }
   rlo__report_close(&l->report);
-  return code == RLO__EXIT_OK ? list_side(l,
-                                          "result",
-                                          "result",
-                                          NULL,
-                                          rlo_program_shape_result(program))
-                              : code;
+  rlo__report_open(&l->report, "result", '{');
+  return list_side(l, "result", rlo_program_shape_result(program));
 }
 
 static void print_side(rlo__report *r,
@@ -253,39 +270,36 @@ static void print_side(rlo__report *r,
                    100 * rlo__array_sizes_padding_share(sizes));
 }
 
-/* The sizes of all parameters. */
-static rlo_status measure_parameters(const rlo_program_shape *program,
-                                     rlo__array_sizes *out) {
-  rlo_status status = RLO_OK;
+static rlo_status describe_program(listing *l,
+                                   const rlo_program_shape *program,
+                                   bool is_json) {
+  rlo__array_sizes parameters = {0};
+  rlo__array_sizes result = {0};
   const int64_t count = rlo_program_shape_parameter_count(program);
-  for (int64_t n = 0; status == RLO_OK && n < count; ++n) {
-    status =
-        rlo__array_sizes_add_tree(out, rlo_program_shape_parameter(program, n));
+  for (int64_t n = 0; n < count; ++n) {
+    RLO_TRY(rlo__array_sizes_add_tree(&parameters,
+                                      rlo_program_shape_parameter(program, n)));
   }
+  RLO_TRY(
+      rlo__array_sizes_add_tree(&result, rlo_program_shape_result(program)));
+  const size_t bytes = rlo_program_shape_format(program, NULL, 0) + 1;
+  char *text = rlo__alloc(bytes);
+  if (text == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo_program_shape_format(program, text, bytes);
+  rlo__report_begin(&l->report, is_json, 15);
+  RLO__REPORT(&l->report, RLO__STRING("program", "program", text));
+  rlo__free(text);
+  print_side(&l->report, "parameters", &parameters);
+  print_side(&l->report, "result", &result);
+  begin_table(&l->report);
+  const rlo_status status = list_sides(l, program);
+  rlo__report_end(&l->report);
   return status;
 }
 
 int rlo__describe_program(const rlo_program_shape *program, bool is_json) {
-  listing l = {.is_measuring = false};
-  rlo__array_sizes parameters = {0};
-  rlo__array_sizes result = {0};
-  if (rlo__array_sizes_add_tree(&result, rlo_program_shape_result(program)) !=
-          RLO_OK ||
-      measure_parameters(program, &parameters) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  size_t bytes = rlo_program_shape_format(program, NULL, 0) + 1;
-  char *text = malloc(bytes);
-  if (text == NULL) {
-    return rlo__fail("cannot get %zu bytes of memory for a shape", bytes);
-  }
-  rlo_program_shape_format(program, text, bytes);
-  rlo__report_begin(&l.report, is_json, 15);
-  RLO__REPORT(&l.report, RLO__STRING("program", "program", text));
-  free(text);
-  print_side(&l.report, "parameters", &parameters);
-  print_side(&l.report, "result", &result);
-  int code = list_table(&l, list_sides, program);
-  rlo__report_end(&l.report);
-  return code;
+  listing l = {.name = ""};
+  return rlo__check(describe_program(&l, program, is_json));
 }

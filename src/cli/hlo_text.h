@@ -10,9 +10,9 @@
 /**
  * A reader of HLO text, as XLA dumps it: modules, their computations and the
  * shape of each instruction. A line is read at a time, so that files of any
- * size are read in the memory of their longest line, of which 64 MiB count.
- * It passes over operands, attributes, the tables of source locations and the
- * values of constants, however many lines they take.
+ * size are read in the memory of their longest line. It passes over operands,
+ * attributes, the tables of source locations and the values of constants,
+ * however many lines they take.
  */
 
 /** An instruction. All borrowed for the call. */

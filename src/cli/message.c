@@ -101,6 +101,10 @@ int rlo__fail_last(void) {
   return RLO__EXIT_FAILURE;
 }
 
+int rlo__check(rlo_status status) {
+  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+}
+
 int rlo__fail_usage(const char *verb, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

@@ -37,6 +37,20 @@ int rlo__fail(const char *format, ...);
  *  thread, and the build log if a kernel did not compile. */
 int rlo__fail_last(void);
 
+/** Returns the exit code for a status of the library: RLO__EXIT_OK, or what
+ *  rlo__fail_last does. */
+int rlo__check(rlo_status status);
+
+/** Returns the exit code of `expression` from the current function unless it is
+ *  RLO__EXIT_OK: RLO_TRY for exit codes. */
+#define RLO__EXIT_TRY(expression)       \
+  do {                                  \
+    const int try_code_ = (expression); \
+    if (try_code_ != RLO__EXIT_OK) {    \
+      return try_code_;                 \
+    }                                   \
+  } while (0)
+
 /** The same for a text from the command line, which the sentence begins with: a
  *  position in the message is one of this text. */
 int rlo__fail_in_text(const char *text);

@@ -183,8 +183,7 @@ without size    1
             "\n  ROOT d = f32[3]{0:T(4)} copy(c)\n}\n" % values)["modules"]
         self.assertEqual((module["instructions"], module["arrays"]), (2, 2))
 
-    def test_a_line_beyond_the_limit(self):
-        """What is beyond 64 MiB is not kept, but its brackets count."""
+    def test_a_line_of_64_mib(self):
         module, = self.hlo(
             "HloModule long\nmain {\n  c = s8[9] constant({" +
             "0, " * (23 << 20) + "0})\n  ROOT d = f32[3] copy(c)\n}\n"
@@ -232,7 +231,8 @@ without size    1
         self.fails_on("HloModule\n", "dump.txt:1: expected the name of a")
         self.fails_on("HloModule m\nmain {\n  x = (f32[2], f32[3 copy()\n}\n",
                       "dump.txt:3: expected an opcode")
-        self.fails_on("\xff\0\x01\n", "dump.txt:1: expected HloModule")
+        self.fails_on("\xff\x01\n", "dump.txt:1: expected HloModule")
+        self.fails_on("// a\0b\n", "dump.txt:1: expected text, found a byte")
         many = self.fails_on("HloModule m\n" + "bad\n" * 25,
                              *["dump.txt:%d: " % (n + 2) for n in range(20)],
                              "5 more lines of dump.txt")

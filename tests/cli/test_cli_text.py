@@ -234,15 +234,14 @@ class Describe(CliCase):
             self.describe("f32[2,3]{:strides(8,1)}")["cost"]["parts"], [])
         self.assertTrue(
             self.ok("describe", "bf16[4,2]{1,0:T(8,128)(2,1)}").endswith(
-                "cost            1024 slots for 8 elements, 128x:\n"
-                "                dimension 1 is 2 of 128 (98.4 % padding),\n"
+                "cost            1024 slots for 8 elements, 128x\n"
+                "                dimension 1 is 2 of 128 (98.4 % padding)\n"
                 "                dimension 0 is 4 of 8 (50.0 % padding)\n"))
         self.assertTrue(
             self.ok("describe", "f32[2,5,3]{2,1,0:T(*,4)L(64)}").endswith(
-                "cost            64 slots for 30 elements, 2.133x:\n"
-                "                the tail is 32 of 64 (50.0 % padding),\n"
-                "                dimensions 1*2 are 15 of 16 (6.2 % padding)\n"
-            ))
+                "cost            64 slots for 30 elements, 2.133x\n"
+                "                the tail is 32 of 64 (50.0 % padding)\n"
+                "                dimensions 1*2 are 15 of 16 (6.2 % padding)\n"))
         self.assertTrue(self.ok("describe", "f32[2,3]").endswith(
             "cost            6 slots for 6 elements, 1x\n"))
 
@@ -342,10 +341,10 @@ bytes           26
 physical bytes  4098
 padding         99.4 %% of the physical bytes
 
-leaf   bytes  physical  padding  shape
-{0}       24      4096   99.4 %%  f32[2,3]{1,0:T(8,128)}
-{1}        -         -        -  token[]
-{2,0}      2         2    0.0 %%  b(s4[3]{0:E(4)})
+leaf                     bytes      physical  padding  shape
+{0}                         24          4096   99.4 %%  f32[2,3]{1,0:T(8,128)}
+{1}                          -             -        -  token[]
+{2,0}                        2             2    0.0 %%  b(s4[3]{0:E(4)})
 """ % tree)
 
     def test_trees_without_sizes(self):
@@ -356,7 +355,8 @@ leaf   bytes  physical  padding  shape
         self.assertIsNone(told["leaves"][1]["padding_share"])
         text = self.ok("describe", "(opaque[], f32[?], f32[2])")
         self.assertIn("without size    2\n", text)
-        self.assertIn("{0}       -         -        -  opaque[]\n", text)
+        self.assertIn("\n{0}                          -             -        -  "
+                      "opaque[]\n", text)
         self.assertEqual(self.describe("token[]")["kind"], "token")
         self.assertEqual(self.describe("()")["arrays"], 0)
         self.assertEqual(self.describe("b(f32[2])")["bytes"], 8)
@@ -378,11 +378,11 @@ program         %s
 parameters      2 arrays, 40 bytes, 40 physical (0.0 %% padding)
 result          1 array, 12 bytes, 32 physical (62.5 %% padding)
 
-leaf            bytes  physical  padding  shape
-x                  24        24    0.0 %%  f32[2,3]{1,0}
-parameter 1{0}     16        16    0.0 %%  s32[4]{0}
-parameter 1{1}      -         -        -  token[]
-result             12        32   62.5 %%  f32[3]{0:T(8)}
+leaf                     bytes      physical  padding  shape
+x                           24            24    0.0 %%  f32[2,3]{1,0}
+parameter 1{0}              16            16    0.0 %%  s32[4]{0}
+parameter 1{1}               -             -        -  token[]
+result                      12            32   62.5 %%  f32[3]{0:T(8)}
 """ % program)
         self.fails(1, "position", "describe", "(x: f32[2) -> f32[3]")
 
