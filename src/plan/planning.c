@@ -193,10 +193,13 @@ static rlo_status find_alignment(int32_t unit_bits,
   return RLO_OK;
 }
 
-/* Cuts units that are no power of two of bits, such as 24, into parts that are,
- * unless the fill differs from part to part. */
-static rlo_status cut_units(rlo_problem *problem, bool *out_is_cut) {
-  int32_t part = problem->unit_bits & -problem->unit_bits;
+/* Cuts units that are no power of two of bits, such as 24, into parts that are
+ * and have at most `max_bits`, unless the fill differs from part to part. */
+static rlo_status cut_units(rlo_problem *problem,
+                            int32_t max_bits,
+                            bool *out_is_cut) {
+  int32_t part =
+      (int32_t)rlo__min(problem->unit_bits & -problem->unit_bits, max_bits);
   *out_is_cut = part != problem->unit_bits && !rlo_problem_is_empty(problem) &&
                 problem->num_axes < RLO_MAX_AXES &&
                 rlo__fill_repeats(problem, part);
@@ -212,7 +215,7 @@ static rlo_status make_canonical(rlo_problem *problem,
   RLO_TRY(rlo__problem_canonicalize_in_place(problem, bits));
   if (problem->update == RLO_UPDATE_STORE) {
     bool is_cut = false;
-    RLO_TRY(cut_units(problem, &is_cut));
+    RLO_TRY(cut_units(problem, bits, &is_cut));
     return is_cut ? rlo__problem_canonicalize_in_place(problem, bits) : RLO_OK;
   }
   if (rlo_problem_is_empty(problem)) {

@@ -164,6 +164,22 @@ RLO_TEST(test_planner__cuts_units_of_odd_sizes) {
   ck_assert_int_eq(plan.problem.unit_bits, 24);
 }
 
+RLO_TEST(test_planner__cuts_units_no_wider_than_the_alignment) {
+  static const int64_t extents[] = {100};
+  static const int64_t one[] = {1};
+  const rlo_device_info devices[] = {test_plan_cpu(), test_plan_gpu()};
+  for (int n = 0; n < 2; ++n) {
+    for (int64_t alignment = 1; alignment <= 8; alignment *= 2) {
+      plan.device = devices[n];
+      test_plan_make(96, 1, extents, one, one, &plan.problem);
+      ck_assert_int_eq(test_plan_try(&plan, NULL, 16, alignment), RLO_OK);
+      ck_assert_str_eq(plan.choice.family->name, "copy");
+      ck_assert_int_eq(test_plan_define(&plan.launch, "RLO_UNIT_BYTES"),
+                       alignment);
+    }
+  }
+}
+
 RLO_TEST(test_planner__does_not_compute_with_units_below_a_byte) {
   const rlo_shape src = test_shape_of("s4[6]{0:E(4)}");
   const rlo_shape dst = test_shape_of("s8[6]");
