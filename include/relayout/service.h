@@ -140,10 +140,15 @@ typedef struct rlo_job_options {
    * when the destination has its name, and before it is used for anything else.
    */
   const char *journal_path;
+  /** The indices that the problem loads: a storage of at least index_bytes,
+   *  retained until the job ends. They are read whole when it starts, into its
+   *  staging memory unless they are memory. Not used by a problem that loads
+   *  none. */
+  rlo_storage *indices;
 } rlo_job_options;
 
 #define RLO_JOB_OPTIONS_INIT \
-  { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL }
+  { sizeof(rlo_job_options), 0, 0, false, 0, 0, NULL, NULL }
 
 /** The work and the memory that a job will take. */
 typedef struct rlo_job_estimate {
@@ -192,15 +197,18 @@ rlo_job_estimate_make(const rlo_problem *problem,
  * Source and destination do not overlap. While the job runs nobody else writes
  * them; a file that is changed meanwhile fails the job with RLO_DATA_LOSS.
  *
- * @param problem  copied. Moves bytes or converts types; one that sums, adds to
- *                 its destination or loads indices is RLO_UNSUPPORTED.
+ * @param problem  copied. One that cannot be cut, or not finely enough, such as
+ *                 a sum along all axes, runs if what it needs fits into the
+ *                 budget.
  * @param src, dst  retained until the job ends: of at least src_bytes and
  *                  dst_bytes. Room for the destination is reserved before
  *                  anything is read.
  * @param options  NULL: all defaults.
  * @return RLO_OK; RLO_INVALID_ARGUMENT; RLO_OUT_OF_RANGE for a storage that is
  *         too small and for a budget that is, naming the least that suffices;
- *         RLO_UNSUPPORTED; RLO_OUT_OF_MEMORY; or what planning returns.
+ *         RLO_UNSUPPORTED, also for a problem that loads indices where there
+ *         are none, and for a journal of one that reads its destination;
+ *         RLO_OUT_OF_MEMORY; or what planning returns.
  *         For a journal also, with nothing touched: RLO_INVALID_ARGUMENT if it
  *         is of another job, or another job has it; RLO_DATA_LOSS if the source
  *         was changed since, or the file is no journal; RLO_UNSUPPORTED for one

@@ -94,6 +94,21 @@ static rlo_status check_order(const rlo_problem *problem, const bool *is_cut) {
   return RLO_OK;
 }
 
+void rlo__problem_find_free_axes(const rlo_problem *problem,
+                                 bool out_is_free[RLO_MAX_AXES]) {
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    bool axes[RLO_MAX_AXES] = {false};
+    axes[a] = true;
+    add_tied_axes(problem, axes);
+    out_is_free[a] = !(problem->update == RLO_UPDATE_COMBINE &&
+                       problem->arithmetic.is_sequential);
+    for (int32_t b = 0; b < problem->num_axes; ++b) {
+      out_is_free[a] =
+          out_is_free[a] && !(axes[b] && rlo__problem_is_summed(problem, b));
+    }
+  }
+}
+
 /* How many of the positions that strides make, the widest first, are below
  * `end`; each stride is wider than what the narrower ones span. */
 static int64_t count_below(const rlo__stride *list,

@@ -29,6 +29,10 @@ RLO_NODISCARD rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
                                                    const int64_t *ends,
                                                    rlo_problem *out);
 
+/** Finds the axes that rlo__problem_restrict_box cuts, alone or together. */
+void rlo__problem_find_free_axes(const rlo_problem *problem,
+                                 bool out_is_free[RLO_MAX_AXES]);
+
 /** Like rlo__problem_restrict_box, for a single axis. @return also
  *  RLO_INVALID_ARGUMENT for no axis of the problem. */
 RLO_NODISCARD rlo_status rlo__problem_restrict(const rlo_problem *problem,

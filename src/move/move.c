@@ -142,7 +142,9 @@ static rlo_status prepare_kept(rlo__place *place,
   options.is_aligned = key[key_count - 1] != 0;
   options.family = place->family;
   options.schedule = place->schedule;
-  const rlo__listed_problem entry = {(rlo_problem *)(uintptr_t)problem, 0, -1};
+  const rlo__listed_problem entry = {(rlo_problem *)(uintptr_t)problem,
+                                     0,
+                                     rlo_problem_loads(problem) ? 1 : -1};
   rlo__move *made;
   RLO_TRY(prepare(place, &entry, 1, &options, &made));
   made->entry.key_count = key_count;
@@ -287,9 +289,10 @@ rlo_status rlo__move_run(const rlo__move *move,
 
 rlo_status rlo__move_run_share(const rlo__move *move,
                                const void *src,
+                               const void *indices,
                                void *dst,
                                int32_t share,
                                int32_t num_shares) {
   return rlo__host_mover_run_share(
-      move->steps[0].mover, src, NULL, dst, share, num_shares);
+      move->steps[0].mover, src, indices, dst, share, num_shares);
 }

@@ -35,7 +35,7 @@ RLO_NODISCARD rlo_status rlo__move_create_segment_sum(const rlo__place *place,
  * Finds what is prepared of a problem, or prepares it: a place keeps what it
  * used last, since pieces of one problem are mostly equal.
  * @param problem     canonical; borrowed for the call. It reads operand 0 and
- *                    loads no indices.
+ *                    loads its indices from operand 1.
  * @param is_aligned  as in rlo_plan_options.
  * @return as rlo__move_create.
  */
@@ -62,6 +62,7 @@ RLO_NODISCARD rlo_status rlo__move_run(const rlo__move *move,
  *  @return what rlo__host_mover_run_share returns. */
 RLO_NODISCARD rlo_status rlo__move_run_share(const rlo__move *move,
                                              const void *src,
+                                             const void *indices,
                                              void *dst,
                                              int32_t share,
                                              int32_t num_shares);

@@ -35,8 +35,26 @@ static rlo_status allocate_staging(rlo_job *job) {
 
 static rlo_status begin_pass(rlo_job *job, int32_t pass) {
   rlo__pipeline_release(job->pipeline);
-  return rlo__pipeline_create(
-      &job->passes[pass], job->host, job->staging, &job->pipeline);
+  return rlo__pipeline_create(&job->passes[pass],
+                              job->host,
+                              job->staging + job->index_bytes,
+                              &job->pipeline);
+}
+
+/* Reads the indices, unless they are used where they lie. */
+static rlo_status read_indices(rlo_job *job) {
+  if (job->indices == NULL) {
+    return RLO_OK;
+  }
+  /* Jobs with indices are of one pass. */
+  rlo__pass *pass = &job->passes[0];
+  pass->indices = rlo__storage_memory(job->indices);
+  if (job->index_bytes > 0) {
+    pass->indices = job->staging;
+    RLO_TRY(
+        rlo__storage_read(job->indices, 0, pass->index_bytes, job->staging));
+  }
+  return RLO_OK;
 }
 
 /* A file is not the same any more if it was written to, unless that was the
@@ -62,6 +80,7 @@ static rlo_status start(rlo_job *job) {
   }
   RLO_TRY(rlo__storage_reserve(job->dst, job->dst_bytes));
   RLO_TRY(allocate_staging(job));
+  RLO_TRY(read_indices(job));
   if (job->journal != NULL) {
     RLO_TRY(rlo__journal_start(job->journal));
   }
@@ -86,7 +105,8 @@ static void release_parts(rlo_job *job) {
   job->memory = job->staging = NULL;
   rlo_storage_release(job->src);
   rlo_storage_release(job->dst);
-  job->src = job->dst = NULL;
+  rlo_storage_release(job->indices);
+  job->src = job->dst = job->indices = NULL;
 }
 
 static rlo_status do_pass(rlo__job_work *work, rlo__lane *lane) {

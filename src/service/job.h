@@ -56,8 +56,11 @@ struct rlo_job {
   int32_t num_works;
   /** The first failure; status RLO_OK: none. */
   rlo__saved_error failure;
-  /** Retained until the end. */
-  rlo_storage *src, *dst;
+  /** Retained until the end. `indices` is NULL if the problem loads none. */
+  rlo_storage *src, *dst, *indices;
+  /** Of staging memory, at its begin: where the indices are read to; 0 if they
+   *  are used where they lie. */
+  int64_t index_bytes;
   rlo__storage_identity src_identity;
   /** NULL: none. */
   rlo__journal *journal;

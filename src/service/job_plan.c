@@ -13,6 +13,8 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "base/threshold.h"
+#include "ir/update.h"
+#include "ir/validate.h"
 
 enum {
   DEFAULT_IO_THREADS = 8,
@@ -269,6 +271,30 @@ static void count_whole(const rlo_problem *problem, rlo__piece_plan *plan) {
   }
 }
 
+static int64_t index_bytes_of(const rlo_problem *problem) {
+  return rlo_problem_loads(problem) ? problem->index_bytes : 0;
+}
+
+/* Checks what a problem that loads or reads its destination needs. */
+static rlo_status check_problem(const rlo_problem *problem,
+                                const rlo__job_setting *setting) {
+  RLO_TRY(rlo__problem_validate(problem));
+  const rlo_job_options *options = &setting->options;
+  if (options->indices == NULL && index_bytes_of(problem) > 0) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the problem loads %" PRId64
+                    " bytes of indices; the job's options have none",
+                    problem->index_bytes);
+  }
+  if (options->journal_path != NULL && rlo__problem_reads_cells(problem)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the problem adds to its destination: a job that is "
+                    "resumed by the journal \"%s\" would add some of it twice",
+                    options->journal_path);
+  }
+  return RLO_OK;
+}
+
 /* Both sides are in memory and used there: as without a service. */
 static void plan_in_place(const rlo_problem *problem,
                           const rlo__job_setting *setting,
@@ -293,6 +319,7 @@ static void plan_in_place(const rlo_problem *problem,
 static rlo__journal_settings get_settings(const rlo_problem *problem,
                                           const rlo__job_setting *setting,
                                           int64_t host_bytes) {
+  const int64_t index_bytes = index_bytes_of(problem);
   if (setting->resumed != NULL) {
     return *setting->resumed;
   }
@@ -300,7 +327,9 @@ static rlo__journal_settings get_settings(const rlo_problem *problem,
       .host_bytes = host_bytes,
       .piece_bytes = rlo__min(
           setting->max_buffer_bytes,
-          setting->copies ? setting->device_memory_bytes / 2 : INT64_MAX),
+          setting->copies
+              ? rlo__max(1, setting->device_memory_bytes - index_bytes) / 2
+              : INT64_MAX),
       /* Without copies a device sees a box, or much of it, as one buffer. */
       .box_bytes = setting->copies ? INT64_MAX : setting->max_buffer_bytes,
       .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes,
@@ -388,7 +417,7 @@ static rlo_status plan_passes(const rlo_problem *problem,
 rlo_status rlo__job_plan_make(const rlo_problem *problem,
                               const rlo__job_setting *setting,
                               rlo__job_plan *out) {
-  RLO_TRY(rlo__piece_check_problem(problem));
+  RLO_TRY(check_problem(problem, setting));
   RLO_TRY(check_side(
       "source", problem->src_bytes, &setting->traits[RLO__SIDE_SOURCE]));
   RLO_TRY(check_side("destination",
@@ -400,15 +429,18 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
   }
   int64_t host_bytes;
   RLO_TRY(get_budget(problem, setting, &host_bytes));
+  const int64_t index_bytes = index_bytes_of(problem);
   out->settings = get_settings(problem, setting, host_bytes);
   rlo__pass *pass = &out->passes[0];
   out->num_passes = 1;
   out->host_bytes = out->device_bytes = out->scratch_bytes = 0;
+  out->index_bytes = 0;
   *pass = (rlo__pass){
       .is_in_memory = {setting->is_in_memory[0] && !setting->copies,
                        setting->is_in_memory[1] && !setting->copies},
       .is_new_destination = setting->options.is_new_destination,
       .num_lanes = setting->num_lanes,
+      .index_bytes = index_bytes,
       .copies = setting->copies};
   bool is_in_place = pass->is_in_memory[0] && pass->is_in_memory[1];
   if (rlo_problem_is_empty(problem)) {
@@ -419,12 +451,17 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
     out->settings.scratch_bytes = 0;
     return RLO_OK;
   }
+  if (!setting->are_indices_in_memory &&
+      !rlo__round_up(index_bytes, RLO__STAGING_ALIGNMENT, &out->index_bytes)) {
+    return rlo__fail_overflow("the memory of the indices");
+  }
   if (is_in_place && setting->num_lanes <= 1) {
     plan_in_place(problem, setting, pass);
   } else {
     const rlo__journal_settings *settings = &out->settings;
     const rlo__piece_budget budget = {
-        .host_bytes = settings->host_bytes,
+        .host_bytes = settings->host_bytes - out->index_bytes,
+        .index_bytes = out->index_bytes,
         .alignment_bytes = RLO__STAGING_ALIGNMENT,
         .piece_bytes = settings->piece_bytes,
         .box_bytes = settings->box_bytes,
@@ -438,8 +475,17 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
     out->settings.passes = out->num_passes;
     out->settings.scratch_bytes = out->scratch_bytes;
   }
+  out->host_bytes += out->index_bytes;
+  if (out->host_bytes > host_bytes) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "the budget is %" PRId64
+                    " bytes of staging memory; the least that suffices is "
+                    "%" PRId64,
+                    host_bytes,
+                    out->host_bytes);
+  }
   if (setting->copies) {
-    out->device_bytes = pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
+    out->device_bytes = index_bytes + pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
                         pass->plan.piece_bytes[RLO__SIDE_DESTINATION];
     if (out->device_bytes > setting->device_memory_bytes) {
       return RLO_FAIL(

@@ -19,6 +19,7 @@ typedef struct rlo__job_setting {
   /** Sides that may be used where they lie in memory, by the host and by
    *  devices that share its memory. */
   bool is_in_memory[2];
+  bool are_indices_in_memory;
   /** Budgets of the service, and its threads and contexts. */
   int64_t host_memory_bytes, device_memory_bytes;
   int32_t io_threads, max_running_jobs;
@@ -36,6 +37,8 @@ typedef struct rlo__job_plan {
   int32_t num_passes;
   /** Staging memory, and buffers on each device, in bytes. */
   int64_t host_bytes, device_bytes;
+  /** The part of host_bytes, at its begin, that indices take. */
+  int64_t index_bytes;
   /** What two passes use behind the destination. */
   int64_t scratch_bytes;
   /** For a journal. */

@@ -138,10 +138,11 @@ static rlo_status hash_problem(const rlo_problem *problem, uint64_t *out) {
   return status;
 }
 
-static uint64_t hash_passes(const rlo__pass *passes, int32_t num_passes) {
+static uint64_t hash_passes(const rlo__journal_subject *job) {
   rlo__hash hash = rlo__hash_init(PLANNER_VERSION);
-  for (int32_t n = 0; n < num_passes; ++n) {
-    const rlo__piece_plan *plan = &passes[n].plan;
+  rlo__hash_u64(&hash, job->index_hash);
+  for (int32_t n = 0; n < job->num_passes; ++n) {
+    const rlo__piece_plan *plan = &job->passes[n].plan;
     rlo__hash_u64(&hash, rlo_problem_hash(&plan->problem));
     rlo__hash_i64(&hash, plan->gathered);
     rlo__hash_i64(&hash, plan->num_boxes);
@@ -178,7 +179,7 @@ static rlo_status make_header(const rlo__journal_subject *job,
   key[KEY_DST_BYTES] = (uint64_t)job->problem->dst_bytes;
   key[KEY_COPIES] = job->copies;
   key[KEY_NUM_PASSES] = (uint64_t)job->num_passes;
-  key[KEY_PIECES] = hash_passes(job->passes, job->num_passes);
+  key[KEY_PIECES] = hash_passes(job);
   return RLO_OK;
 }
 

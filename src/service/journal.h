@@ -42,6 +42,8 @@ typedef struct rlo__journal_settings {
 /** The job that a journal has to fit. All borrowed for the call. */
 typedef struct rlo__journal_subject {
   const rlo_problem *problem;
+  /** A number that is another one for other indices. */
+  uint64_t index_hash;
   const rlo__pass *passes;
   int32_t num_passes;
   /** Pieces are copied to devices. */

@@ -13,7 +13,9 @@ typedef struct lane_buffer {
 struct rlo__lane {
   rlo__place *place;
   bool copies;
-  lane_buffer src, dst;
+  lane_buffer src, dst, indices;
+  /** Of what the buffer of indices holds; 0: nothing. */
+  uint64_t index_number;
 };
 
 rlo_status rlo__lane_create(rlo_context *context,
@@ -52,7 +54,7 @@ bool rlo__lane_copies(const rlo__lane *lane) {
 }
 
 int64_t rlo__lane_buffer_bytes(const rlo__lane *lane) {
-  return lane->src.bytes + lane->dst.bytes;
+  return lane->src.bytes + lane->dst.bytes + lane->indices.bytes;
 }
 
 static void release_buffer(rlo__lane *lane, lane_buffer *b) {
@@ -63,6 +65,8 @@ static void release_buffer(rlo__lane *lane, lane_buffer *b) {
 void rlo__lane_trim(rlo__lane *lane) {
   release_buffer(lane, &lane->src);
   release_buffer(lane, &lane->dst);
+  release_buffer(lane, &lane->indices);
+  lane->index_number = 0;
 }
 
 /* A memory of a side; NULL for 0 bytes. */
@@ -86,12 +90,29 @@ static rlo_status open_side(rlo__lane *lane,
       lane->place, b->buffer, 0, bytes, 1, NULL, out_memory);
 }
 
+static rlo_status open_indices(rlo__lane *lane,
+                               const rlo__lane_piece *piece,
+                               rlo__memory **out_memory) {
+  /* Indices are only read. */
+  void *host = (void *)(uintptr_t)piece->indices;
+  RLO_TRY(
+      open_side(lane, &lane->indices, host, piece->index_bytes, out_memory));
+  if (lane->copies && piece->index_bytes > 0 &&
+      piece->index_number != lane->index_number) {
+    lane->index_number = 0;
+    RLO_TRY(rlo__memory_write(*out_memory, host, piece->index_bytes));
+    lane->index_number = piece->index_number;
+  }
+  return RLO_OK;
+}
+
 static rlo_status run(const rlo__lane *lane,
                       const rlo__move *move,
                       const rlo__lane_piece *piece,
                       rlo__memory *src,
+                      rlo__memory *indices,
                       rlo__memory *dst) {
-  void *const operands[] = {src};
+  void *const operands[] = {src, indices};
   if (lane->copies && src != NULL) {
     RLO_TRY(rlo__memory_write(src, piece->src, src->bytes));
   }
@@ -110,16 +131,21 @@ rlo_status rlo__lane_run(rlo__lane *lane,
                          const rlo__move *move,
                          const rlo__lane_piece *piece) {
   rlo__memory *src = NULL;
+  rlo__memory *indices = NULL;
   rlo__memory *dst = NULL;
   rlo_status status =
       open_side(lane, &lane->src, piece->src, piece->src_bytes, &src);
   if (status == RLO_OK) {
     status = open_side(lane, &lane->dst, piece->dst, piece->dst_bytes, &dst);
   }
+  if (status == RLO_OK) {
+    status = open_indices(lane, piece, &indices);
+  }
   if (status == RLO_OK && dst != NULL) {
-    status = run(lane, move, piece, src, dst);
+    status = run(lane, move, piece, src, indices, dst);
   }
   rlo__memory_free(dst);
+  rlo__memory_free(indices);
   rlo__memory_free(src);
   return status;
 }

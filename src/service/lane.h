@@ -38,6 +38,10 @@ typedef struct rlo__lane_piece {
   /** NULL for 0 bytes. */
   void *src, *dst;
   int64_t src_bytes, dst_bytes;
+  /** The indices that it loads, and a number that only equal ones share. */
+  const void *indices;
+  int64_t index_bytes;
+  uint64_t index_number;
   /** NULL, or puts what the destination holds into `dst`: called after `src`
    * was copied, if the lane copies. */
   rlo_status (*load_gaps)(void *payload);

@@ -25,6 +25,11 @@ typedef struct rlo__pass {
   /** Above 0: both sides are in memory, and the host runs the problem in so
    *  many shares in place of pieces. */
   int32_t num_shares;
+  /** What the problem loads, in host memory; NULL: nothing. Devices copy them
+   *  once for each `index_number`, which is not 0. */
+  const void *indices;
+  int64_t index_bytes;
+  uint64_t index_number;
   /** Which boxes of the pass, by its number, are in the destination already.
    *  Borrowed; NULL: none. */
   struct rlo__journal *journal;

@@ -14,6 +14,8 @@
 #include "base/status.h"
 #include "base/threshold.h"
 #include "ir/form.h"
+#include "ir/update.h"
+#include "ir/validate.h"
 #include "service/piece_grid.h"
 #include "service/piece_plan.h"
 #include "service/piece_tally.h"
@@ -54,14 +56,20 @@ static bool is_dense(const rlo_problem *problem) {
 
 static rlo_status check_use(const bands *b, const rlo_storage_traits *dst) {
   const rlo_problem *problem = &b->problem;
-  bool skips = false;
+  bool is_refused = !is_dense(problem) || rlo__problem_reads_cells(problem) ||
+                    rlo_problem_loads(problem);
   for (int32_t g = 0; g < problem->num_guards; ++g) {
-    skips = skips || problem->guards[g].kind == RLO_GUARD_SKIP;
+    is_refused = is_refused || problem->guards[g].kind == RLO_GUARD_SKIP;
   }
-  if (skips || !is_dense(problem)) {
+  bool is_free[RLO_MAX_AXES];
+  rlo__problem_find_free_axes(problem, is_free);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    is_refused = is_refused || !is_free[a];
+  }
+  if (is_refused) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "two passes need a problem that writes each byte of the "
-                    "destination once");
+                    "destination once, reads none of it and loads no indices");
   }
   if (b->budget->is_memory[SRC] || b->budget->is_memory[DST]) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -337,7 +345,7 @@ static rlo_status plan(bands *b,
                        const rlo_storage_traits *dst,
                        rlo__piece_plan out[2]) {
   rlo_problem *problem = &b->problem;
-  RLO_TRY(rlo__piece_check_problem(problem));
+  RLO_TRY(rlo__problem_validate(problem));
   RLO_TRY(rlo_problem_canonicalize(
       problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));
   RLO_TRY(check_use(b, dst));

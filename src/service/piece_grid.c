@@ -140,7 +140,7 @@ static bool split_axis(const rlo_problem *problem,
   int64_t width = stride * (part - 1);
   if (stride % whole != 0) {
     *fraction = rlo__add_capped(*fraction, width);
-  } else if (part > 1) {
+  } else if (width > 0) {
     add_stretch(list, count, (stretch){stride, width});
   }
   if (part < problem->extents[axis]) {

@@ -7,27 +7,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "ir/update.h"
-#include "ir/validate.h"
 #include "service/piece_grid.h"
-
-rlo_status rlo__piece_check_problem(const rlo_problem *problem) {
-  RLO_TRY(rlo__problem_validate(problem));
-  const char *what = rlo_problem_loads(problem)    ? "loads indices"
-                     : rlo_problem_is_sum(problem) ? "sums"
-                     : rlo__problem_reads_cells(problem)
-                         ? "adds to its destination"
-                     : problem->update == RLO_UPDATE_COMBINE &&
-                             problem->arithmetic.is_sequential
-                         ? "is sequential"
-                         : NULL;
-  if (what != NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the problem %s; jobs move bytes or convert types",
-                    what);
-  }
-  return RLO_OK;
-}
 
 rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan,
                                      const rlo__piece_budget *budget) {

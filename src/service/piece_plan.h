@@ -58,15 +58,13 @@ typedef struct rlo__piece_plan {
   int64_t shift_bytes;
 } rlo__piece_plan;
 
-/** Whether a problem can be cut. @return RLO_OK; RLO_UNSUPPORTED for one that
- *  loads indices, sums, adds to its destination or is sequential; or what
- *  rlo__problem_validate returns. */
-RLO_NODISCARD rlo_status rlo__piece_check_problem(const rlo_problem *problem);
-
 /** What a plan of pieces may use. */
 typedef struct rlo__piece_budget {
-  /** Staging memory, in bytes. */
+  /** Staging memory, in bytes: besides that of the indices, so that it may be
+   *  below 0. */
   int64_t host_bytes;
+  /** Of the indices, for messages. */
+  int64_t index_bytes;
   /** Each box and each slot takes a multiple of this; at least 1. */
   int64_t alignment_bytes;
   /** Of a piece, both sides together: what fits into a device's budget several
@@ -137,9 +135,9 @@ static inline double rlo__piece_plan_cost(const rlo__piece_plan *plan,
  * used for a side in memory.
  * @param out  about 40 KiB; untouched on failure.
  * @return RLO_OK; RLO_OUT_OF_RANGE if the budget is too small, naming the least
- *         that suffices; RLO_UNSUPPORTED for a problem that loads, sums, or
- * adds to its destination, for one whose pieces would share bytes and that is
- * larger than the budget, and for granules that no cut keeps; or what
+ *         that suffices; RLO_UNSUPPORTED for a problem whose pieces would share
+ *         bytes and that is larger than the budget, and for granules that no
+ * cut keeps; or what
  * rlo_problem_canonicalize returns. Threads: safe (pure).
  */
 RLO_NODISCARD rlo_status rlo__piece_plan_make(const rlo_problem *problem,
@@ -152,7 +150,8 @@ RLO_NODISCARD rlo_status rlo__piece_plan_make(const rlo_problem *problem,
  * Cuts a problem for two passes.
  * @param out  the plans of the first and of the second pass.
  * @return RLO_OK; RLO_OUT_OF_RANGE if the budget is too small; RLO_UNSUPPORTED
- *         for a problem that does not write each byte of the destination once,
+ *         for a problem that does not write each byte of the destination once
+ *         or reads it, for one that loads indices,
  *         where a side is in memory, and for granules of the destination; or
  *         what rlo__piece_plan_make returns. Threads: safe (pure).
  */

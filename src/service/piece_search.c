@@ -11,6 +11,7 @@
 #include "base/threshold.h"
 #include "ir/form.h"
 #include "ir/update.h"
+#include "ir/validate.h"
 #include "service/piece_grid.h"
 #include "service/piece_growth.h"
 #include "service/piece_tally.h"
@@ -36,8 +37,11 @@ typedef enum freedom {
 } freedom;
 
 typedef struct search {
-  /** Canonical. */
-  const rlo_problem *problem;
+  /** Canonical, with indices that are loaded anywhere: a piece may read what
+   * any index names. */
+  rlo_problem problem;
+  /** Axes that may be cut. */
+  bool is_free[RLO_MAX_AXES];
   const rlo__piece_budget *budget;
   int64_t granule_bytes[2], storage_bytes[2];
   int64_t good_bytes[2];
@@ -70,8 +74,8 @@ typedef struct demand {
 } demand;
 
 static bool is_whole(const search *s, const int64_t *extents) {
-  size_t bytes = sizeof *extents * (size_t)s->problem->num_axes;
-  return memcmp(extents, s->problem->extents, bytes) == 0;
+  size_t bytes = sizeof *extents * (size_t)s->problem.num_axes;
+  return memcmp(extents, s->problem.extents, bytes) == 0;
 }
 
 /* Whether parts begin and end where transfers can, and no two write one byte.
@@ -86,7 +90,7 @@ static bool is_safe(const search *s,
   }
   return !d->is_written || is_whole(s, part) ||
          t[DST].sum_bytes == s->least_written ||
-         (!t[DST].has_hulls && rlo__grid_writes_apart(s->problem, part));
+         (!t[DST].has_hulls && rlo__grid_writes_apart(&s->problem, part));
 }
 
 static bool keeps(const demand *d, const rlo__tally t[2]) {
@@ -100,7 +104,7 @@ static rlo_status tally_both(const search *s,
                              const int64_t *box,
                              const int64_t *piece,
                              rlo__tally out[2]) {
-  rlo__piece_grid grid = {s->problem, box, piece};
+  rlo__piece_grid grid = {&s->problem, box, piece};
   RLO_TRY(rlo__grid_tally(&grid,
                           RLO__SIDE_SOURCE,
                           s->granule_bytes[SRC],
@@ -137,7 +141,7 @@ static rlo_status shrink(search *s,
  * longest steps: cut elsewhere, a part would have the bytes of others between
  * its own. */
 static void keep_guarded_whole(search *s) {
-  const rlo_problem *problem = s->problem;
+  const rlo_problem *problem = &s->problem;
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
     if (guard->kind != RLO_GUARD_SKIP) {
@@ -162,7 +166,7 @@ static void keep_guarded_whole(search *s) {
 }
 
 static void keep_bytes_whole(search *s) {
-  const rlo_problem *problem = s->problem;
+  const rlo_problem *problem = &s->problem;
   int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
   int64_t whole = rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -173,13 +177,14 @@ static void keep_bytes_whole(search *s) {
 }
 
 static void make_atoms(search *s, freedom f) {
-  const rlo_problem *problem = s->problem;
+  const rlo_problem *problem = &s->problem;
   memset(s->grower.atoms, 0, sizeof s->grower.atoms);
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t a = s->grower.order[DST][n];
     bool is_cut = f < BANDS || (f == BANDS && n == problem->num_axes - 1);
-    s->grower.atoms[a] = is_cut ? rlo__grid_atom(problem, s->granule_bytes, a)
-                                : problem->extents[a];
+    s->grower.atoms[a] = is_cut && s->is_free[a]
+                             ? rlo__grid_atom(problem, s->granule_bytes, a)
+                             : problem->extents[a];
   }
   if (f == CAREFUL_CUTS) {
     keep_guarded_whole(s);
@@ -210,8 +215,8 @@ static rlo_status write_trial(search *s,
   plan->read_run_bytes = read->run_bytes;
   plan->bytes_written = written->sum_bytes;
   plan->write_run_bytes = written->run_bytes;
-  const rlo__piece_grid grids[2] = {{s->problem, box, box},
-                                    {s->problem, box, piece}};
+  const rlo__piece_grid grids[2] = {{&s->problem, box, box},
+                                    {&s->problem, box, piece}};
   RLO_TRY(rlo__grid_count(&grids[0], &plan->num_boxes));
   return rlo__grid_count(&grids[1], &plan->num_pieces);
 }
@@ -226,7 +231,7 @@ static void keep_trial(search *s) {
 
 static rlo__growth_goal goal_of(const search *s, rlo__problem_side side) {
   return (rlo__growth_goal){
-      .most = s->problem->extents,
+      .most = s->problem.extents,
       .max_bytes = {INT64_MAX, INT64_MAX},
       .max_sum_bytes = INT64_MAX,
       .good_bytes = {s->good_bytes[SRC], s->good_bytes[DST]},
@@ -264,7 +269,7 @@ static rlo_status try_pieces(search *s,
   d.is_moved[moved] = true;
   d.is_written = true;
   /* Four for each slot keep all of them busy to the end. */
-  int64_t all = moved == SRC ? s->problem->src_bytes : s->problem->dst_bytes;
+  int64_t all = moved == SRC ? s->problem.src_bytes : s->problem.dst_bytes;
   int64_t wanted = rlo__max(all / 4 / budget->num_slots,
                             rlo__thresholds.service_least_piece_bytes);
   wanted = rlo__min(wanted, most);
@@ -279,7 +284,7 @@ static rlo_status try_pieces(search *s,
 /* The extent of the parts of an axis that is cut in `count`: their ends are
  * aligned, where that makes the last one but a little smaller. */
 static int64_t slice_extent(const search *s, int32_t axis, int64_t count) {
-  int64_t whole = s->problem->extents[axis];
+  int64_t whole = s->problem.extents[axis];
   int64_t extent = rlo__ceil_div(whole, count);
   int64_t multiple = s->grower.atoms[axis];
   while (multiple < extent / 64) {
@@ -295,20 +300,20 @@ static rlo_status try_slices(search *s) {
   const demand d = {.max_bytes = {INT64_MAX, INT64_MAX},
                     .max_sum_bytes = s->budget->piece_bytes,
                     .is_written = true};
-  int64_t all = s->problem->dst_bytes;
+  int64_t all = s->problem.dst_bytes;
   int64_t slots = s->budget->num_slots;
   int64_t count =
       slots * rlo__ceil_div(
                   all, rlo__thresholds.service_most_memory_piece_bytes * slots);
   count = rlo__min(
       count, rlo__max(all / rlo__thresholds.service_least_piece_bytes, 1));
-  for (int32_t n = s->problem->num_axes - 1; n >= 0; --n) {
+  for (int32_t n = s->problem.num_axes - 1; n >= 0; --n) {
     int32_t a = s->grower.order[DST][n];
     int64_t extents[RLO_MAX_AXES];
     rlo__tally tally[2];
-    memcpy(extents, s->problem->extents, sizeof extents);
+    memcpy(extents, s->problem.extents, sizeof extents);
     extents[a] = slice_extent(s, a, count);
-    if (rlo__ceil_div(s->problem->extents[a], extents[a]) == count) {
+    if (rlo__ceil_div(s->problem.extents[a], extents[a]) == count) {
       RLO_TRY(tally_both(s, extents, extents, tally));
       if (is_safe(s, &d, extents, tally) && keeps(&d, tally)) {
         RLO_TRY(write_trial(s, DST, extents, extents, tally, tally));
@@ -443,6 +448,10 @@ static rlo_status fail_without_plan(const search *s) {
   bool is_host = s->least_host_bytes != INT64_MAX;
   int64_t least = is_host ? s->least_host_bytes : s->least_piece_bytes;
   int64_t budget = is_host ? s->budget->host_bytes : s->budget->piece_bytes;
+  if (is_host) {
+    least = rlo__add_capped(least, s->budget->index_bytes);
+    budget = rlo__add_capped(budget, s->budget->index_bytes);
+  }
   const char *use = is_host ? "of staging memory" : "for a piece";
   if (!s->can_cut) {
     return RLO_FAIL(RLO_UNSUPPORTED,
@@ -480,7 +489,7 @@ static rlo_status find_plan(search *s) {
 
 /* Finds out what the whole writes. */
 static rlo_status measure_destination(search *s) {
-  const rlo_problem *problem = s->problem;
+  const rlo_problem *problem = &s->problem;
   int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
   /* Memory for a moment. */
   rlo_problem *narrowed = &s->best.problem;
@@ -491,7 +500,9 @@ static rlo_status measure_destination(search *s) {
   if (is_exact) {
     int64_t touched = bits;
     for (int32_t a = 0; a < narrowed->num_axes; ++a) {
-      touched = rlo__mul_capped(touched, narrowed->extents[a]);
+      if (narrowed->dst.axis[a] != 0) {
+        touched = rlo__mul_capped(touched, narrowed->extents[a]);
+      }
     }
     s->least_written = rlo__ceil_div(touched, 8);
   }
@@ -501,18 +512,25 @@ static rlo_status measure_destination(search *s) {
 static rlo_status search_plan(search *s,
                               const rlo_storage_traits *src,
                               const rlo_storage_traits *dst) {
-  RLO_TRY(rlo__piece_check_problem(s->problem));
+  RLO_TRY(rlo__problem_validate(&s->trial.problem));
   /* Wider units would ask for an alignment that memory may not have. */
   RLO_TRY(
       rlo_problem_canonicalize(&s->trial.problem,
                                (int32_t)rlo__max(8, s->trial.problem.unit_bits),
                                NULL,
                                NULL));
-  if (rlo_problem_is_empty(s->problem)) {
-    s->best.problem = *s->problem;
+  if (rlo_problem_is_empty(&s->trial.problem)) {
+    s->best.problem = s->trial.problem;
     s->best.gathered = RLO__SIDE_DESTINATION;
     return RLO_OK;
   }
+  s->problem = s->trial.problem;
+  for (int32_t t = 0; t < s->problem.num_terms; ++t) {
+    if (s->problem.terms[t].kind == RLO_TERM_LOAD) {
+      memset(&s->problem.terms[t].form, 0, sizeof s->problem.terms[t].form);
+    }
+  }
+  rlo__problem_find_free_axes(&s->problem, s->is_free);
   const bool *is_memory = s->budget->is_memory;
   s->storage_bytes[SRC] = src->bytes;
   s->storage_bytes[DST] = dst->bytes;
@@ -523,7 +541,7 @@ static rlo_status search_plan(search *s,
   s->good_bytes[DST] = is_memory[DST] ? rlo__thresholds.service_memory_run_bytes
                                       : dst->good_write_bytes;
   RLO_TRY(measure_destination(s));
-  rlo__grower_init(&s->grower, s->problem);
+  rlo__grower_init(&s->grower, &s->problem);
   return find_plan(s);
 }
 
@@ -537,7 +555,6 @@ rlo_status rlo__piece_plan_make(const rlo_problem *problem,
     return RLO_OUT_OF_MEMORY;
   }
   s->trial.problem = *problem;
-  s->problem = &s->trial.problem;
   s->budget = budget;
   rlo_status status = search_plan(s, src, dst);
   if (status == RLO_OK) {

@@ -79,7 +79,9 @@ static int64_t most_bytes(const tallier *t) {
   for (int32_t n = 0; n < problem->num_terms; ++n) {
     const rlo_term *term = &problem->terms[n];
     spans[n] =
-        rlo__ceil_div(most_span(t, &term->form, spans, n), term->divisor);
+        term->kind == RLO_TERM_LOAD
+            ? term->limit
+            : rlo__ceil_div(most_span(t, &term->form, spans, n), term->divisor);
   }
   int64_t units = rlo__add_capped(
       most_span(t, rlo__side_form(problem, t->side), spans, problem->num_terms),

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "ir/update.h"
 #include "service/journal.h"
 
 static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
@@ -314,6 +315,12 @@ static void end_piece(rlo__pipeline *pipeline, rlo__slot *slot) {
   ++pipeline->num_pieces_done;
 }
 
+/* Whether a piece that has failed left what it reads as it was. */
+static bool can_run_again(const rlo__pass *pass, const rlo__slot *slot) {
+  return slot->sides[RLO__SIDE_DESTINATION].storage != NULL ||
+         !rlo__problem_reads_cells(&pass->plan.problem);
+}
+
 /* Whether pieces can go to other lanes. */
 static bool lose_lane(rlo__pipeline *pipeline, int32_t lane_number) {
   pipeline->is_lost[lane_number] = true;
@@ -329,7 +336,8 @@ rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
   pipeline->num_writing -= is_output(work);
   box->bytes_moved += work->bytes_read + work->bytes_written;
   if (status != RLO_OK) {
-    if (work->lane_number >= 0 && lose_lane(pipeline, work->lane_number)) {
+    if (work->lane_number >= 0 && can_run_again(pipeline->pass, slot) &&
+        lose_lane(pipeline, work->lane_number)) {
       slot->state = RLO__SLOT_RETURNED;
       return RLO_OK;
     }

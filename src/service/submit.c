@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/hash.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "service/job_plan.h"
@@ -78,6 +79,8 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
   setting.device_memory_bytes = service.device_memory_bytes;
   setting.io_threads = service.io_threads;
   setting.max_running_jobs = service.max_running_jobs;
+  setting.are_indices_in_memory = setting.options.indices != NULL &&
+                                  setting.options.indices->memory != NULL;
   rlo__journal_settings resumed;
   if (setting.options.journal_path != NULL) {
     bool exists;
@@ -105,6 +108,16 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
 
 /* --------------------------------------------------------------- submission */
 
+static bool overlap(const rlo_storage *a,
+                    int64_t a_bytes,
+                    const rlo_storage *b,
+                    int64_t b_bytes) {
+  uintptr_t from = (uintptr_t)a->memory;
+  uintptr_t to = (uintptr_t)b->memory;
+  return a->memory != NULL && b->memory != NULL &&
+         from < to + (uintptr_t)b_bytes && to < from + (uintptr_t)a_bytes;
+}
+
 static rlo_status check_storages(const rlo_problem *problem,
                                  const rlo_storage *src,
                                  const rlo_storage *dst) {
@@ -112,17 +125,35 @@ static rlo_status check_storages(const rlo_problem *problem,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the source and the destination are one storage");
   }
-  uintptr_t from = (uintptr_t)src->memory;
-  uintptr_t to = (uintptr_t)dst->memory;
-  if (src->memory != NULL && dst->memory != NULL &&
-      from < to + (uintptr_t)problem->dst_bytes &&
-      to < from + (uintptr_t)problem->src_bytes) {
+  if (overlap(src, problem->src_bytes, dst, problem->dst_bytes)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the source and the destination overlap in memory");
   }
   if (src->is_write_only) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the source is a storage that can only be written");
+  }
+  return RLO_OK;
+}
+
+static rlo_status check_indices(const rlo_problem *problem,
+                                const rlo_storage *indices,
+                                const rlo_storage *dst) {
+  if (indices->traits.bytes < problem->index_bytes) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "the indices have %" PRId64
+                    " bytes; the problem loads %" PRId64,
+                    indices->traits.bytes,
+                    problem->index_bytes);
+  }
+  if (indices->is_write_only) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the indices are a storage that can only be written");
+  }
+  if (indices == dst ||
+      overlap(indices, problem->index_bytes, dst, problem->dst_bytes)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the indices and the destination overlap in memory");
   }
   return RLO_OK;
 }
@@ -159,6 +190,25 @@ static rlo_status open_journal(const rlo_problem *problem,
   return RLO_OK;
 }
 
+/* Memory by its bytes, what has an identity by that. */
+static rlo_status hash_indices(const rlo_job *job, uint64_t *out) {
+  rlo__hash hash = rlo__hash_init(0);
+  if (job->indices != NULL) {
+    rlo__storage_identity i;
+    RLO_TRY(rlo__storage_get_identity(job->indices, &i));
+    rlo__hash_u64(&hash, i.inode);
+    rlo__hash_i64(&hash, i.offset);
+    rlo__hash_i64(&hash, i.modified_nanos);
+    rlo__hash_u64(&hash, i.number);
+    if (job->indices->memory != NULL) {
+      rlo__hash_bytes(
+          &hash, job->indices->memory, (size_t)job->passes[0].index_bytes);
+    }
+  }
+  *out = rlo__hash_finish_u64(&hash);
+  return RLO_OK;
+}
+
 /* Compares the journal with the job as it is planned. */
 static rlo_status fit_journal(const rlo_problem *problem,
                               const rlo__job_plan *plan,
@@ -171,7 +221,10 @@ static rlo_status fit_journal(const rlo_problem *problem,
                     "the source and the destination are parts of one file: a "
                     "journal could not tell whether the source has changed");
   }
+  uint64_t index_hash;
+  RLO_TRY(hash_indices(job, &index_hash));
   const rlo__journal_subject subject = {.problem = problem,
+                                        .index_hash = index_hash,
                                         .passes = job->passes,
                                         .num_passes = job->num_passes,
                                         .copies = job->service->copies,
@@ -186,6 +239,9 @@ static rlo_status fit_journal(const rlo_problem *problem,
   }
   return RLO_OK;
 }
+
+/* Jobs of the process so far, from 1. */
+static atomic_uint_fast64_t num_submitted = 1;
 
 static rlo_status fill_job(rlo_service *service,
                            const rlo_problem *problem,
@@ -207,6 +263,14 @@ static rlo_status fill_job(rlo_service *service,
       .max_buffer_bytes = service->max_buffer_bytes};
   RLO_TRY(rlo__job_options_read(options, &setting.options));
   RLO_TRY(check_storages(problem, src, dst));
+  rlo_storage *indices =
+      rlo_problem_loads(problem) ? setting.options.indices : NULL;
+  if (indices != NULL) {
+    RLO_TRY(check_indices(problem, indices, dst));
+    setting.are_indices_in_memory =
+        is_usable_memory(service, indices, problem->index_bytes);
+    job->indices = rlo_storage_retain(indices);
+  }
   if (dst->is_write_only) {
     /* Two passes read what they have written. */
     setting.options.scratch_bytes = 0;
@@ -227,6 +291,8 @@ static rlo_status fill_job(rlo_service *service,
   job->priority = setting.options.priority;
   job->num_passes = plan->num_passes;
   job->host_bytes = plan->host_bytes;
+  job->index_bytes = plan->index_bytes;
+  job->passes[0].index_number = atomic_fetch_add(&num_submitted, 1);
   job->src_bytes = problem->src_bytes;
   job->dst_bytes = problem->dst_bytes + plan->scratch_bytes;
   job->src = rlo_storage_retain(src);

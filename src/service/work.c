@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/threshold.h"
+#include "ir/update.h"
 #include "service/storage.h"
 
 enum { TRANSFERS_OF_BOX = 16 };
@@ -78,7 +79,9 @@ static rlo_status place_box(rlo__pipeline *pipeline, rlo__box *box) {
   if (!is_source) {
     box->stores = cut(&box->lattice, storage, false);
   }
-  if (is_source || (!box->lattice.is_exact && !pass->is_new_destination)) {
+  bool reads_cells = rlo__problem_reads_cells(&box->problem);
+  if (is_source || reads_cells ||
+      (!box->lattice.is_exact && !pass->is_new_destination)) {
     box->loads = cut(&box->lattice, storage, true);
   } else if (!box->lattice.is_exact) {
     memset(box->memory, 0, (size_t)rlo__lattice_bytes(&box->lattice));
@@ -171,8 +174,9 @@ static rlo_status place_side(rlo__pipeline *pipeline,
                                  &place->lattice.base_byte));
   }
   if (side == RLO__SIDE_DESTINATION) {
-    slot->has_gaps = !place->lattice.is_exact;
-    slot->loads_gaps = is_in_box || !pass->is_new_destination;
+    bool reads_cells = rlo__problem_reads_cells(problem);
+    slot->has_gaps = reads_cells || !place->lattice.is_exact;
+    slot->loads_gaps = reads_cells || is_in_box || !pass->is_new_destination;
   }
   return check_room("piece", place->bytes, room);
 }
@@ -257,6 +261,7 @@ static rlo_status run_share(const rlo__pipeline *pipeline, rlo__work *work) {
   work->bytes_written = share_of(pass->plan.bytes_written, i, n);
   return rlo__move_run_share(pipeline->whole,
                              memory_of(pass, RLO__SIDE_SOURCE),
+                             pass->indices,
                              memory_of(pass, RLO__SIDE_DESTINATION),
                              (int32_t)i,
                              (int32_t)n);
@@ -268,6 +273,7 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
                             rlo__lane *lane) {
   const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
   const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
+  const rlo__pass *pass = pipeline->pass;
   gaps g = {pipeline, slot, work};
   rlo__move *move;
   if (dst->bytes == 0) {
@@ -284,6 +290,10 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
         .dst = dst->memory,
         .src_bytes = src->bytes,
         .dst_bytes = dst->bytes,
+        .indices = pass->indices,
+        .index_bytes =
+            rlo_problem_loads(&slot->problem) ? pass->index_bytes : 0,
+        .index_number = pass->index_number,
         .load_gaps = slot->has_gaps ? load_gaps : NULL,
         .payload = &g};
     status = rlo__lane_run(lane, move, &piece);
@@ -292,7 +302,8 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
       status = load_gaps(&g);
     }
     if (status == RLO_OK) {
-      status = rlo__move_run_share(move, src->memory, dst->memory, 0, 1);
+      status = rlo__move_run_share(
+          move, src->memory, pass->indices, dst->memory, 0, 1);
     }
   }
   rlo__move_release(move);

@@ -96,8 +96,8 @@ typedef struct rlo__slot {
   rlo_problem problem;
   /** [RLO__SIDE_SOURCE], [RLO__SIDE_DESTINATION]. */
   rlo__piece_side sides[2];
-  /** Bytes of the destination that the piece may leave untouched: what they
-   *  hold is loaded, or they become 0. */
+  /** The piece reads its destination, or leaves bytes of it untouched: what
+   *  they hold is loaded, or they become 0. */
   bool has_gaps, loads_gaps;
 } rlo__slot;
 

@@ -42,16 +42,15 @@ MOVES = {
     "BatchToSpaceND": (["block_shape=2,2", "crops=1,1,0,2"], "IMAGE"),
     "Cast": (["dtype=f16"], "A"),
     "Rescale": (["factor=2"], "A"),
-    "AddN": ([], "A"),
+    "AddN": ([], "A B"),
+    "Sum": (["dims=0"], "A"),
 }
 
 # What is refused in pieces, and why.
 REFUSED = {
-    "Sum": (["dims=0"], "A", "the problem sums"),
-    "GatherV2": (["axis=0"], "A ROWS", "the problem loads indices"),
+    "GatherV2": (["axis=0"], "A ROWS", "the problem loads 36 bytes of indices"),
     "UnsortedSegmentSum": (["num_segments=4"], "A IDS",
                            "UnsortedSegmentSum: it is more than problems"),
-    "AddN": ([], "A B", "the problem adds to its destination"),
     "PadV2": (["paddings=1,1,1,1"], "A VALUE",
               "the attribute 'value' is known before"),
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/threshold.h"
+#include "ir/update.h"
 #include "service/job.h"
 #include "service/storage.h"
 #include "support/expect.h"
@@ -19,23 +20,33 @@
 
 /* ------------------------------------------------------------------ drawing */
 
-static bool is_job(const rlo_problem *problem) {
-  return !rlo_problem_loads(problem) && !rlo_problem_is_sum(problem) &&
-         (problem->update != RLO_UPDATE_COMBINE ||
-          (!problem->arithmetic.is_sequential &&
-           !(problem->arithmetic.beta > 0) && !(problem->arithmetic.beta < 0)));
+bool test_job_reads_destination(const test_job *job) {
+  return rlo__problem_reads_cells(&job->problem.problem);
 }
 
 static bool draw_problem(uint64_t seed, int number, test_problem *out) {
-  static const test_problem_kind kinds[] = {TEST_PROBLEM_RELAYOUT,
-                                            TEST_PROBLEM_CONVERSION,
-                                            TEST_PROBLEM_CHAIN,
-                                            TEST_PROBLEM_FORMS};
+  static const struct {
+    test_problem_kind kind;
+    bool is_small;
+  } kinds[] = {{TEST_PROBLEM_RELAYOUT, false},
+               {TEST_PROBLEM_CONVERSION, false},
+               {TEST_PROBLEM_CHAIN, false},
+               {TEST_PROBLEM_FORMS, false},
+               {TEST_PROBLEM_GATHER, true},
+               {TEST_PROBLEM_RELAYOUT, false},
+               {TEST_PROBLEM_SUM, true},
+               {TEST_PROBLEM_CHAIN, false},
+               {TEST_PROBLEM_SEGMENT_SUM, true},
+               {TEST_PROBLEM_RELAYOUT, false}};
+
+  const int n = number % 10;
   test_random random = {seed + (uint64_t)number * 7919};
-  test_problem_size size =
-      number / 4 % 5 == 0 ? TEST_PROBLEM_SMALL : TEST_PROBLEM_LARGE;
-  return test_random_problem_of(&random, kinds[number % 4], size, out) &&
-         is_job(&out->problem);
+  bool is_small = kinds[n].is_small || number / 10 % 5 == 0;
+  return test_random_problem_of(
+      &random,
+      kinds[n].kind,
+      is_small ? TEST_PROBLEM_SMALL : TEST_PROBLEM_LARGE,
+      out);
 }
 
 static void fill(test_random *random, uint8_t *memory, int64_t bytes) {
@@ -83,12 +94,15 @@ static void find_written(test_job *job,
                          const uint8_t *src,
                          int64_t storage_bytes) {
   static _Thread_local uint8_t over_ones[TEST_JOB_BYTES];
-  const rlo_problem *problem = &job->problem.problem;
-  size_t bytes = (size_t)problem->dst_bytes;
+  static _Thread_local rlo_problem problem;
+  problem = job->problem.problem;
+  problem.arithmetic.beta = 0;
+  size_t bytes = (size_t)problem.dst_bytes;
   memset(job->written, 0, (size_t)storage_bytes);
   memset(over_ones, 0xff, bytes);
-  expect_ok(rlo_problem_run_host(problem, src, job->written));
-  expect_ok(rlo_problem_run_host(problem, src, over_ones));
+  const void *indices = &job->problem.indices;
+  expect_ok(rlo_problem_run_host_indexed(&problem, src, indices, job->written));
+  expect_ok(rlo_problem_run_host_indexed(&problem, src, indices, over_ones));
   for (size_t n = 0; n < bytes; ++n) {
     job->written[n] = (uint8_t) ~(job->written[n] ^ over_ones[n]);
   }
@@ -128,12 +142,20 @@ bool test_job_init(test_job *job, uint64_t seed, int number, int cut) {
   int64_t bytes = problem->dst_bytes + draw_behind(&random, job);
   fill(&random, job->before, bytes);
   memcpy(job->wanted, job->before, (size_t)bytes);
-  if (rlo_problem_run_host(problem, src, job->wanted) != RLO_OK) {
+  if (rlo_problem_run_host_indexed(
+          problem, src, &job->problem.indices, job->wanted) != RLO_OK) {
     return false; /* forms that leave the memory */
   }
   find_written(job, src, bytes);
   draw_storage(&random, src, problem->src_bytes, &job->src);
   draw_storage(&random, job->before, bytes, &job->dst);
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  watched_storage_init(&job->indices,
+                       draw_kind(&random),
+                       &job->problem.indices,
+                       problem->index_bytes,
+                       &traits);
+  job->options.indices = job->indices.storage;
   return true;
 }
 
@@ -331,6 +353,7 @@ void test_job_deinit(test_job *job) {
   rlo_job_release(job->job);
   watched_storage_deinit(&job->src);
   watched_storage_deinit(&job->dst);
+  watched_storage_deinit(&job->indices);
 }
 
 /* ------------------------------------------------------------------- counts */
@@ -345,6 +368,12 @@ void test_job_run(test_job *job,
     counts->with_boxes += job->num_boxes > 1;
     counts->with_thousands += job->num_pieces >= 1000;
     counts->of_two_passes += job->num_passes == 2;
+    const rlo_problem *problem = &job->problem.problem;
+    if (job->num_pieces > 1) {
+      counts->cut_loads += rlo_problem_loads(problem);
+      counts->cut_sums += rlo_problem_is_sum(problem);
+      counts->cut_additions += test_job_reads_destination(job);
+    }
   } else {
     ++counts->refused;
   }
@@ -354,12 +383,16 @@ void test_job_run(test_job *job,
 void test_job_expect_counts(const test_job_counts *counts) {
   (void)printf(
       "%d jobs, %d of several pieces, %d of several boxes, %d of a thousand "
-      "pieces or more, %d of two passes; %d refused\n",
+      "pieces or more, %d of two passes; of several pieces %d load, %d sum, "
+      "%d read the destination; %d refused\n",
       counts->jobs,
       counts->with_pieces,
       counts->with_boxes,
       counts->with_thousands,
       counts->of_two_passes,
+      counts->cut_loads,
+      counts->cut_sums,
+      counts->cut_additions,
       counts->refused);
   (void)fflush(stdout);
   ck_assert_int_gt(counts->with_pieces, counts->jobs / 4);

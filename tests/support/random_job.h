@@ -20,7 +20,7 @@ typedef struct test_job {
   int number, cut;
   test_problem problem;
   rlo_job_options options;
-  watched_storage src, dst;
+  watched_storage src, dst, indices;
   rlo_job *job;
   /** What the storages had moved before it: it may have been submitted before,
    *  and cancelled. */
@@ -38,6 +38,10 @@ typedef struct test_job {
 /** Draws problem number `number` and one of its cuts; false if there is no such
  *  job. */
 bool test_job_init(test_job *job, uint64_t seed, int number, int cut);
+
+/** Whether the problem adds to its destination, so that a job that was stopped
+ *  cannot be done again. */
+bool test_job_reads_destination(const test_job *job);
 
 /** Submits it, with the least budget if that is more than was drawn. Some jobs
  *  cannot be cut at the granules that were drawn, or so that a piece fits into
@@ -59,6 +63,9 @@ typedef struct test_job_counts {
   /** Jobs of several pieces, of several boxes, of a thousand pieces or more. */
   int with_pieces, with_boxes, with_thousands;
   int of_two_passes;
+  /** Of the jobs of several pieces: those that load indices, sum, or read their
+   *  destination. */
+  int cut_loads, cut_sums, cut_additions;
 } test_job_counts;
 
 /** Submits a job, waits for its end and releases it all. */

@@ -41,7 +41,7 @@ static rlo__move *get(int64_t rows, bool is_aligned) {
 
 static void expect_transposes(const rlo__move *move) {
   char text[] = "......";
-  expect_ok(rlo__move_run_share(move, "a1b2c3", text, 0, 1));
+  expect_ok(rlo__move_run_share(move, "a1b2c3", NULL, text, 0, 1));
   ck_assert_str_eq(text, "abc123");
 }
 

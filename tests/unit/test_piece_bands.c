@@ -335,5 +335,5 @@ RLO_TEST(test_piece_bands__refusals) {
   expect_refusal(make(),
                  RLO_UNSUPPORTED,
                  "two passes need a problem that writes each byte of the "
-                 "destination once");
+                 "destination once, reads none of it and loads no indices");
 }

@@ -302,19 +302,6 @@ RLO_TABLE_TEST(test_piece_plan__equal_pieces_for_devices_that_share_memory,
 }
 
 RLO_TEST(test_piece_plan__refusals) {
-  test_plan_sum("f32[4,5,6]", 1, &whole);
-  expect_refusal(make(),
-                 RLO_UNSUPPORTED,
-                 "the problem sums; jobs move bytes or convert types");
-  test_plan_lower("f32[64,64]", "bf16[64,64]", "1,0", &whole);
-  whole.arithmetic.beta = 0.5;
-  expect_refusal(make(),
-                 RLO_UNSUPPORTED,
-                 "the problem adds to its destination; jobs move bytes or "
-                 "convert types");
-  whole.arithmetic.beta = 0.0;
-  whole.arithmetic.is_sequential = true;
-  ck_assert_int_eq(make(), RLO_UNSUPPORTED);
   test_plan_lower("f32[64,64]", "f32[64,64]", "1,0", &whole);
   budget.host_bytes = 11;
   expect_refusal(make(),

@@ -31,7 +31,10 @@ RLO_TEST(test_service_random__one_after_the_other) {
   transpose_service_close(service);
   test_job_expect_counts(&counts);
   ck_assert_int_gt(counts.jobs, num_problems() / 5);
-  ck_assert_int_gt(counts.with_thousands, counts.jobs / 50);
+  ck_assert_int_gt(counts.with_thousands, counts.jobs / 100);
+  ck_assert_int_gt(counts.cut_loads, counts.jobs / 50);
+  ck_assert_int_gt(counts.cut_sums, counts.jobs / 50);
+  ck_assert_int_gt(counts.cut_additions, counts.jobs / 50);
 }
 
 RLO_TEST(test_service_random__at_once) {

@@ -2,6 +2,7 @@
 
 /* What services and jobs refuse, and in which words. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -217,22 +218,85 @@ RLO_TEST(test_service_refusals__problems) {
   rlo_combine_options combine = RLO_COMBINE_OPTIONS_INIT;
   combine.beta = 1;
   expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &combine, &bad));
-  expect_no_job(
-      &bad,
-      t.src.storage,
-      t.dst.storage,
-      NULL,
-      RLO_UNSUPPORTED,
-      "the problem adds to its destination; jobs move bytes or convert types");
-  bad.arithmetic.beta = 0;
-  bad.dst.axis[0] = 0;
+  t.options.journal_path = "/nowhere";
   expect_no_job(&bad,
                 t.src.storage,
                 t.dst.storage,
-                NULL,
+                &t.options,
                 RLO_UNSUPPORTED,
-                "the problem sums; jobs move bytes or convert types");
+                "the problem adds to its destination: a job that is resumed by "
+                "the journal \"/nowhere\" would add some of it twice");
+  /* Sums along both axes are one piece. */
+  t.options.journal_path = NULL;
+  t.options.host_memory_bytes = 4096;
+  bad.dst.axis[0] = bad.dst.axis[1] = 0;
+  expect_no_job(&bad,
+                t.src.storage,
+                t.dst.storage,
+                &t.options,
+                RLO_OUT_OF_RANGE,
+                "the budget is 4096 bytes of staging memory; the least that "
+                "suffices is 15424");
   transpose_job_deinit(&t);
+  transpose_service_close(service);
+}
+
+RLO_TEST(test_service_refusals__indices) {
+  service = transpose_service_open(0);
+  transpose_job t;
+  transpose_job_init(&t, TEST_STORAGE_FUNCTIONS, TEST_STORAGE_MEMORY);
+  t.problem.num_terms = 1;
+  t.problem.terms[0] = (rlo_term){.kind = RLO_TERM_LOAD, .limit = 1};
+  t.problem.index_bits = 32;
+  t.problem.index_bytes = 8192;
+  rlo_storage *src = t.src.storage;
+  rlo_storage *dst = t.dst.storage;
+  expect_no_job(
+      &t.problem,
+      src,
+      dst,
+      NULL,
+      RLO_UNSUPPORTED,
+      "the problem loads 8192 bytes of indices; the job's options have none");
+  watched_storage indices;
+  static const uint8_t zeros[8192];
+  expect_ok(rlo_storage_from_const_memory(zeros, 8191, &t.options.indices));
+  expect_no_job(&t.problem,
+                src,
+                dst,
+                &t.options,
+                RLO_OUT_OF_RANGE,
+                "the indices have 8191 bytes; the problem loads 8192");
+  rlo_storage_release(t.options.indices);
+  expect_ok(
+      rlo_storage_from_memory(t.dst.memory + 4, 8192, &t.options.indices));
+  expect_no_job(&t.problem,
+                src,
+                dst,
+                &t.options,
+                RLO_INVALID_ARGUMENT,
+                "the indices and the destination overlap in memory");
+  rlo_storage_release(t.options.indices);
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  watched_storage_init(
+      &indices, TEST_STORAGE_FUNCTIONS, zeros, sizeof zeros, &traits);
+  t.options.indices = indices.storage;
+  t.options.host_memory_bytes = 4096;
+  rlo_job *job = NULL;
+  ck_assert_int_eq(
+      rlo_service_submit(service, &t.problem, src, dst, &t.options, &job),
+      RLO_OUT_OF_RANGE);
+  /* A part of the source and all indices. */
+  const char *text = strstr(rlo_error_last()->message, "suffices is ");
+  ck_assert_ptr_nonnull(text);
+  ck_assert_int_gt(atoi(text + strlen("suffices is ")), 8192);
+  ck_assert_int_eq(atomic_load(&indices.num_calls), 0);
+  t.options.host_memory_bytes = 0;
+  transpose_job_submit(&t, service);
+  transpose_job_expect(&t);
+  ck_assert_int_eq(atomic_load(&indices.num_calls), 1);
+  transpose_job_deinit(&t);
+  watched_storage_deinit(&indices);
   transpose_service_close(service);
 }
 

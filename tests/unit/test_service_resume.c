@@ -272,7 +272,7 @@ static void begin_loss(power_loss *loss,
   src->payload = dst->payload = loss;
 }
 
-/* Draws a job to functions; not from a file, which would be another one for
+/* Draws a job to functions; without files to read, which would be others for
  * each of two equal jobs. */
 static bool draw_job(test_job *job, uint64_t seed, int number) {
   if (!test_job_init(job, seed, number, number % 4)) {
@@ -281,7 +281,9 @@ static bool draw_job(test_job *job, uint64_t seed, int number) {
   job->options.journal_path = journal_case.path;
   /* Of a small one: each flush takes its time. */
   if (job->dst.kind == TEST_STORAGE_FUNCTIONS &&
-      job->src.kind != TEST_STORAGE_FILE && job->dst.bytes <= 16384) {
+      job->src.kind != TEST_STORAGE_FILE && job->dst.bytes <= 16384 &&
+      job->indices.kind != TEST_STORAGE_FILE &&
+      !test_job_reads_destination(job)) {
     return true;
   }
   test_job_deinit(job);
@@ -313,6 +315,7 @@ static int64_t lose_power(rlo_service *own,
     memcpy(second.dst.memory, loss.durable, (size_t)second.dst.bytes);
     /* As they were found to be enough. */
     second.options = options;
+    second.options.indices = second.indices.storage;
     second.src.on_call = NULL;
     ck_assert(test_job_submit(&second, journal_case.service));
     rlo_job_info info = RLO_JOB_INFO_INIT;
