@@ -14,16 +14,11 @@
 #include "value_check.h"
 
 static int read_attributes(rlo__op *op) {
-  const char *path = op->request->attributes_path;
-  int code = path == NULL ? RLO__EXIT_OK
-                          : rlo__op_attributes_add_file(
-                                &op->attributes, &op->kernel, path);
-  for (int32_t n = 0; n < op->request->num_attributes && code == RLO__EXIT_OK;
-       ++n) {
-    code = rlo__op_attributes_add(
-        &op->attributes, &op->kernel, op->request->attributes[n]);
-  }
-  return code;
+  return rlo__op_attributes_read(&op->kernel,
+                                 op->request->attributes_path,
+                                 op->request->attributes,
+                                 op->request->num_attributes,
+                                 &op->attributes);
 }
 
 /* ------------------------------------------------------------------- files */
@@ -282,10 +277,7 @@ typedef struct op_arguments {
 
 static int take_attribute(const char *verb, const char *value, void *field) {
   rlo__op_request *request = field;
-  if (request->num_attributes == RLO__MAX_OP_ATTRIBUTES) {
-    return rlo__fail_usage(
-        verb, "--attr is given more than %d times", RLO__MAX_OP_ATTRIBUTES);
-  }
+  (void)verb;
   request->attributes[request->num_attributes++] = value;
   return RLO__EXIT_OK;
 }
@@ -386,9 +378,11 @@ static int run(int argc, char **argv) {
   op_arguments arguments = {.request.factors = RLO__OP_FACTORS_INIT};
   const char **from = calloc((size_t)argc, sizeof(*from));
   const char **inputs = calloc((size_t)argc, sizeof(*inputs));
+  const char **attributes = calloc((size_t)argc, sizeof(*attributes));
   arguments.request.from = from;
   arguments.request.inputs = inputs;
-  int code = from == NULL || inputs == NULL
+  arguments.request.attributes = attributes;
+  int code = from == NULL || inputs == NULL || attributes == NULL
                  ? rlo__fail("cannot get memory for %d arguments", argc)
                  : take_arguments(argc, argv, &arguments);
   if (code == RLO__EXIT_OK) {
@@ -396,6 +390,7 @@ static int run(int argc, char **argv) {
                ? rlo__op_catalog_print(arguments.request.common.is_json)
                : run_request(&arguments.request);
   }
+  free((void *)attributes);
   free((void *)inputs);
   free((void *)from);
   return code;

@@ -28,12 +28,12 @@ bool rlo__op_factors_matter(const rlo__op_factors *factors);
 /** The request of a command line. All borrowed. */
 typedef struct rlo__op_request {
   const char *name;
-  /** "NAME=VALUE" */
-  const char *attributes[RLO__MAX_OP_ATTRIBUTES];
+  /** "NAME=VALUE". Room for all arguments of the command line. */
+  const char **attributes;
   int32_t num_attributes;
   /** A file of further ones, "-" for standard input; NULL: none. */
   const char *attributes_path;
-  /** "NAME=FILE". Room for all arguments of the command line. */
+  /** "NAME=FILE". Room as above. */
   const char **inputs;
   int32_t num_inputs;
   /** The --from of each input, in the order in which they are named; "-": the

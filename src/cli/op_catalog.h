@@ -10,44 +10,37 @@
 
 /** The built-in operations and their attributes, for `relayout op`. */
 
-/** Maximum number of attributes of one operation. */
-#define RLO__MAX_OP_ATTRIBUTES 16
-
-/** Attributes from the command line and files. Zero-initialized;
- *  rlo__op_attributes_deinit must follow in any case. */
+/** Attributes from the command line and a file. */
 typedef struct rlo__op_attributes {
-  rlo_attribute items[RLO__MAX_OP_ATTRIBUTES];
+  /** There is room for one more. */
+  rlo_attribute *items;
   int32_t count;
-  /** Owned; names and values of items point into them. */
-  struct rlo__op_block *blocks;
-  json_t *kept;
+  /** The memory of each value, or NULL. */
+  void **owned;
+  /** Names and texts of items point into it. */
+  json_t *root;
 } rlo__op_attributes;
 
 /** A word for the types of an attribute: "integers", "shape", ... */
 const char *rlo__attribute_type_name(uint32_t types);
 
 /**
- * Parses "NAME=VALUE": JSON for the value, which by the attribute's type in the
- * kernel may be a word or a shape without quotes, numbers between commas
- * without brackets ("-" for none), or a number that JSON has not. Integers keep
- * all their digits.
- * @return RLO__EXIT_OK; else an exit code, after a message with the attributes
- *         or the type that the kernel has.
- */
-int rlo__op_attributes_add(rlo__op_attributes *attributes,
-                           const rlo_kernel_config *kernel,
-                           const char *text);
-
-/**
- * Reads attributes from a file with a JSON object, "-" for standard input.
- * Where the kernel has an attribute of the name, its type decides what a text
- * or an empty list is; objects become maps.
+ * Reads attributes as JSON.
+ *
+ * @param path   a file with an object, "-" for standard input; NULL: none.
+ * @param texts  "NAME=VALUE": JSON, which may lack the quotes of a text and the
+ *               brackets of a list ("-" for an empty one), or a number that
+ *               JSON has not.
+ * @param out_attributes  rlo__op_attributes_deinit must follow in any case.
  * @return RLO__EXIT_OK; else an exit code, after a message with file, line and
- *         column, or with the name of the attribute.
+ *         column, or with the name of the attribute. Names and types are
+ *         checked by the engine.
  */
-int rlo__op_attributes_add_file(rlo__op_attributes *attributes,
-                                const rlo_kernel_config *kernel,
-                                const char *path);
+int rlo__op_attributes_read(const rlo_kernel_config *kernel,
+                            const char *path,
+                            const char *const *texts,
+                            int32_t count,
+                            rlo__op_attributes *out_attributes);
 
 void rlo__op_attributes_deinit(rlo__op_attributes *attributes);
 

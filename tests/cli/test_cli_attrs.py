@@ -99,30 +99,23 @@ class Json(Attrs):
         for text, words in (
                 ("[1, 0]", "attributes are an object"),
                 ('{"perm": null}', "'perm' is null"),
-                ('{"perm": [1, null]}',
-                 "'perm' is no list of integers, of numbers, of flags or of "
-                 "texts"),
-                ('{"perm": [1, "0"]}', "'perm' is no list"),
-                ('{"perm": [[1], [0]]}', "'perm' is no list"),
-                ('{"a": {"b": {"c": [true, "1"]}}}', "'a.b.c' is no list"),
-                ('{"perm": {"a": 1}}',
-                 "Transpose: attribute 'perm' is a map, not a list of "
+                ('{"perm": [1, null]}', "entry 1 is no integer"),
+                ('{"perm": [1, "0"]}', "entry 1 is no integer"),
+                ('{"perm": [[1], [0]]}', "entry 0 is no integer"),
+                ('{"perm": [1.5, 0]}', "entry 0 is no integer"),
+                ('{"perm": {"a": 1}}', "'perm' is an object"),
+                ('{"perm": "a"}',
+                 "'perm': 'a' is not of its type: integers"),
+                ('{"perm": 1.5}',
+                 "Transpose: attribute 'perm' is a number, not a list of "
                  "integers"),
-                ('{"perm": [1.5, 0]}',
-                 "is a list of numbers, not a list of integers"),
-                ('{"perm": ["a"]}',
-                 "is a list of strings, not a list of integers"),
-                ('{"order": [1, 0]}', "no attribute 'order'"),
-                ('{"a":' * 12 + "1" + "}" * 12, "nests too deep"),
-                (json.dumps({"a%d" % n: n for n in range(17)}),
-                 "more than 16 attributes")):
+                ('{"order": [1, 0]}', "no attribute 'order'")):
             with self.subTest(text=text):
                 self.attrs(text)
-                code = 2 if words.startswith("more") else 1
-                self.fails(code, words, "op", "transpose", "--host",
-                           "--attrs", "attrs.json", "x.npy", "out.npy")
+                self.fails(1, words, "op", "transpose", "--host", "--attrs",
+                           "attrs.json", "x.npy", "out.npy")
         self.attrs('{"shape": "f32[2,"}')
-        self.fails(1, ["attrs.json: 'shape' is no shape: "], "op", "relayout",
+        self.fails(1, "attribute 'shape' is no shape: ", "op", "relayout",
                    "--host", "--attrs", "attrs.json", "x.npy", "out.npy")
         self.attrs('{"perm": [1, 0]}')
         self.fails(1, "'perm' is given twice", "op", "transpose", "--host",
@@ -155,11 +148,11 @@ class Text(Attrs):
 
     def test_what_does_not_fit(self):
         for words, *arguments in (
-                ("--attr value: 18446744073709551616 does not fit 64 bits; "
+                ("attribute 'value': 18446744073709551616 does not fit 64 bits; "
                  "write a float with a point or an exponent",
                  "value=18446744073709551616"),
                 ("-9223372036854775809 does not fit", "value=-9223372036854775809")):
-            self.fails(2, words, "op", "pad_v2", "--host", "--attr",
+            self.fails(1, words, "op", "pad_v2", "--host", "--attr",
                        "paddings=1,0", "--attr", *arguments, "u64.npy",
                        "out.npy")
         self.fails(1, "the value 9223372036854775808 does not fit type s64",

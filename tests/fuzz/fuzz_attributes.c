@@ -8,7 +8,7 @@
 #include "relayout/kernel.h"
 #include "relayout/text.h"
 
-enum { MAX_INPUTS = 4, MAX_OUTPUTS = 8, LINE_BYTES = 4096 };
+enum { MAX_INPUTS = 4, MAX_OUTPUTS = 8, MAX_TEXTS = 20, LINE_BYTES = 4096 };
 
 /* Takes a line, terminated and cut to fit. */
 static void take_line(fuzz_reader *reader, char line[LINE_BYTES]) {
@@ -85,16 +85,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   take_line(&reader, line);
   int32_t num_inputs = take_inputs(line, inputs);
-  rlo__op_attributes attributes = {0};
+  rlo__op_attributes attributes;
   int code = RLO__EXIT_OK;
   if (reader.size > 0 && reader.data[0] == '{') {
     memory_file file = memory_file_make(reader.data, reader.size);
-    code = rlo__op_attributes_add_file(&attributes, &kernel, file.path);
+    code = rlo__op_attributes_read(&kernel, file.path, NULL, 0, &attributes);
     memory_file_close(&file);
-  }
-  while (reader.size > 0 && reader.data[0] != '{' && code == RLO__EXIT_OK) {
-    take_line(&reader, line);
-    code = rlo__op_attributes_add(&attributes, &kernel, line);
+  } else {
+    static char lines[MAX_TEXTS][LINE_BYTES];
+    const char *texts[MAX_TEXTS];
+    int32_t count = 0;
+    while (reader.size > 0 && count < MAX_TEXTS) {
+      take_line(&reader, lines[count]);
+      texts[count] = lines[count];
+      ++count;
+    }
+    code = rlo__op_attributes_read(&kernel, NULL, texts, count, &attributes);
   }
   FUZZ_CHECK(code == RLO__EXIT_OK || messages[0] != '\0');
   if (code == RLO__EXIT_OK) {
