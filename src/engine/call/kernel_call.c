@@ -14,7 +14,11 @@ rlo_status rlo__kernel_check_inputs(const rlo_kernel_config *config,
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "kernel '%s': %s is %s",
                       config->kernel_name,
-                      rlo__input_text_of(config, num_inputs, n, &text),
+                      rlo__input_text_make(config->input_names,
+                                           config->num_input_names,
+                                           num_inputs,
+                                           n,
+                                           &text),
                       inputs[n] == NULL ? "NULL" : "of another engine");
     }
   }
@@ -91,19 +95,12 @@ rlo_status rlo_kernel_output_host_data(rlo_kernel_call *call,
   if (output == NULL) {
     return status;
   }
-  const rlo__allocation *allocation = output->allocation;
-  const rlo__backend_instance *instance = allocation->instance;
-  if (instance->methods.host_pointer == NULL) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "kernel '%s': backend '%s' has no host memory",
-                    call->kernel_name,
-                    call->backend_name);
-  }
-  *out_data =
-      allocation->memory != NULL
-          ? instance->methods.host_pointer(instance->self, allocation->memory)
-          : NULL;
-  return RLO_OK;
+  return rlo__allocation_host(output->allocation, out_data)
+             ? RLO_OK
+             : RLO_FAIL(RLO_UNSUPPORTED,
+                        "kernel '%s': backend '%s' has no host memory",
+                        call->kernel_name,
+                        call->backend_name);
 }
 
 rlo_status rlo_infer_like_input(const rlo_shape *const *inputs,

@@ -28,7 +28,7 @@ static rlo_status check_call(const rlo__bound_kernel *bound,
                              const rlo_attributes *attributes) {
   const rlo_kernel_config *config = &bound->config;
   RLO_TRY(rlo__input_count_check(config, num_inputs));
-  if (bound->kind == RLO__KERNEL_COPY_OP) {
+  if (bound->config.run == NULL) {
     return rlo__copy_op_check_attributes(config->built_in, attributes);
   }
   return config->attributes == NULL
@@ -220,8 +220,8 @@ static rlo_status run_checked(rlo__kernel_call *k) {
   RLO_TRY(check_call(k->bound, call->num_inputs, call->attributes));
   RLO_TRY(rlo__kernel_check_inputs(
       &k->bound->config, call->engine, call->inputs, call->num_inputs));
-  RLO_TRY(k->bound->kind == RLO__KERNEL_COPY_OP ? rlo__kernel_call_run_copy(k)
-                                                : run_function(k));
+  RLO_TRY(k->bound->config.run == NULL ? rlo__kernel_call_run_copy(k)
+                                       : run_function(k));
   int64_t leaked = rlo__tensor_balance() - before - call->num_outputs;
   if (call->engine->options.checks_leaks && leaked > 0) {
     return RLO_FAIL(RLO_INTERNAL,
@@ -351,11 +351,8 @@ static rlo_status run(rlo_engine *engine,
   rlo__bound_kernel *bound = NULL;
   bool is_fallback = false;
   RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
-  RLO_TRY(rlo__kernel_bind(engine->registry,
-                           kernel_name,
-                           engine->options.allow_host_fallback,
-                           &bound,
-                           &is_fallback));
+  RLO_TRY(
+      rlo__kernel_bind(engine->registry, kernel_name, &bound, &is_fallback));
   rlo_status status = RLO_OK;
   if (named != NULL) {
     placed = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
@@ -435,12 +432,7 @@ rlo_status rlo_kernel_place_inputs(rlo_engine *engine,
   RLO_TRY(check_counts(kernel_name, count, count));
   int32_t few[8];
   rlo__bound_kernel *bound = NULL;
-  bool is_fallback = false;
-  RLO_TRY(rlo__kernel_bind(engine->registry,
-                           kernel_name,
-                           engine->options.allow_host_fallback,
-                           &bound,
-                           &is_fallback));
+  RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, &bound, NULL));
   int32_t *places = RLO__SMALL_ARRAY(few, (size_t)count);
   rlo_status status =
       places == NULL
@@ -464,12 +456,7 @@ static rlo_status bind_shapes(rlo_engine *engine,
                               int32_t num_inputs,
                               const rlo_attributes *attributes,
                               rlo__bound_kernel **out_bound) {
-  bool is_fallback = false;
-  RLO_TRY(rlo__kernel_bind(engine->registry,
-                           kernel_name,
-                           engine->options.allow_host_fallback,
-                           out_bound,
-                           &is_fallback));
+  RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, out_bound, NULL));
   const rlo_kernel_config *config = &(*out_bound)->config;
   rlo_status status = check_call(*out_bound, num_inputs, attributes);
   for (int32_t n = 0; n < num_inputs && status == RLO_OK; ++n) {
@@ -478,7 +465,11 @@ static rlo_status bind_shapes(rlo_engine *engine,
       status = RLO_FAIL(RLO_INVALID_ARGUMENT,
                         "kernel '%s': %s is NULL",
                         config->kernel_name,
-                        rlo__input_text_of(config, num_inputs, n, &text));
+                        rlo__input_text_make(config->input_names,
+                                             config->num_input_names,
+                                             num_inputs,
+                                             n,
+                                             &text));
     }
   }
   if (status != RLO_OK) {
@@ -522,7 +513,7 @@ static rlo_status lower(const rlo__bound_kernel *bound,
                         const rlo_shape *dst,
                         rlo_problem_list **out_problems) {
   const rlo_kernel_config *config = &bound->config;
-  if (bound->kind != RLO__KERNEL_COPY_OP) {
+  if (bound->config.run != NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "kernel '%s' for backend '%s' is a function of the user's, "
                     "which has no problems",

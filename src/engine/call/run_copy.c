@@ -202,7 +202,7 @@ rlo_status rlo_run_chain(rlo_engine *engine,
   rlo__profile_run run;
   rlo__profile_run_begin(engine->profiler, &run);
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__backend_get_active(engine->registry, &instance));
+  RLO_TRY_GOTO(rlo__backend_get(engine->registry, NULL, &instance));
   RLO_TRY_GOTO(rlo__shape_table_get(
       engine->shapes,
       out_shape != NULL ? out_shape : rlo_chain_shape(chain),

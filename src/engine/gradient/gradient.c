@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/gradient/gradient.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -161,10 +160,12 @@ rlo_status rlo_gradient_find(rlo_engine *engine,
              : rlo__gradient_fail_missing(kernel_name);
 }
 
-static int compare_names(const void *a, const void *b) {
-  const rlo_gradient_config *left = a;
-  const rlo_gradient_config *right = b;
-  return strcmp(left->kernel_name, right->kernel_name);
+static bool get_config(rlo__name *name,
+                       const char *backend_name,
+                       void *out_config) {
+  (void)backend_name;
+  memcpy(out_config, &name->gradient, sizeof name->gradient);
+  return name->gradient.run != NULL;
 }
 
 rlo_status rlo_gradient_list(rlo_engine *engine,
@@ -174,37 +175,15 @@ rlo_status rlo_gradient_list(rlo_engine *engine,
                              int32_t *out_count) {
   RLO_REQUIRE(engine, out_count);
   RLO_REQUIRE_LIST(out_configs, capacity);
-  RLO_TRY(rlo__report_list_check("rlo_gradient_config",
-                                 capacity,
-                                 config_bytes,
-                                 sizeof out_configs->struct_size,
-                                 sizeof *out_configs));
-  rlo__table *names = &engine->registry->names;
-  size_t count = 0;
-  rlo__rwlock_lock_read(&engine->registry->lock);
-  rlo_gradient_config *configs =
-      rlo__alloc_array(names->count + 1, sizeof *configs);
-  for (rlo__name *n = rlo__table_newest(names); n != NULL && configs != NULL;
-       n = rlo__table_older(names, n)) {
-    if (n->gradient.run != NULL) {
-      configs[count] = n->gradient;
-      configs[count++].struct_size = config_bytes;
-    }
-  }
-  rlo__rwlock_unlock(&engine->registry->lock);
-  if (configs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  qsort(configs, count, sizeof *configs, compare_names);
-  *out_count = (int32_t)count;
-  rlo__report_list_write(configs,
-                         *out_count,
-                         sizeof *configs,
-                         out_configs,
-                         config_bytes,
-                         capacity);
-  rlo__free(configs);
-  return RLO_OK;
+  return rlo__registry_list(engine->registry,
+                            get_config,
+                            NULL,
+                            "rlo_gradient_config",
+                            sizeof *out_configs,
+                            out_configs,
+                            config_bytes,
+                            capacity,
+                            out_count);
 }
 
 /* ------------------------------------------------------------------- saving */

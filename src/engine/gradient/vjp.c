@@ -163,13 +163,8 @@ rlo_status rlo_vjp(rlo_engine *engine,
   if (!rlo__gradient_find(engine, kernel_name, &p.config)) {
     return rlo__gradient_fail_missing(kernel_name);
   }
-  bool is_fallback = false;
   rlo_status status = RLO_OK;
-  RLO_TRY(rlo__kernel_bind(engine->registry,
-                           kernel_name,
-                           engine->options.allow_host_fallback,
-                           &p.bound,
-                           &is_fallback));
+  RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, &p.bound, NULL));
   rlo__scope_enter();
   RLO_TRY_GOTO(
       rlo__kernel_check_inputs(&p.bound->config, engine, inputs, num_inputs));

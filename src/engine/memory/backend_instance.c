@@ -7,6 +7,76 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+/* -------------------------------------------------------------------- usage */
+
+void rlo__usage_init(rlo__usage *usage, rlo__usage *whole) {
+  for (int32_t k = 0; k < RLO__NUM_USAGE_KINDS; ++k) {
+    atomic_init(&usage->counters[k].now, 0);
+    atomic_init(&usage->counters[k].peak, 0);
+  }
+  usage->whole = whole;
+}
+
+static void raise_peak(rlo__usage_counter *counter, int_fast64_t now) {
+  int_fast64_t peak =
+      atomic_load_explicit(&counter->peak, memory_order_relaxed);
+  while (peak < now &&
+         !atomic_compare_exchange_weak_explicit(&counter->peak,
+                                                &peak,
+                                                now,
+                                                memory_order_relaxed,
+                                                memory_order_relaxed)) {
+  }
+}
+
+void rlo__usage_add(rlo__usage *usage,
+                    rlo__usage_kind kind,
+                    int64_t increment) {
+  for (; usage != NULL; usage = usage->whole) {
+    rlo__usage_counter *counter = &usage->counters[kind];
+    int_fast64_t now = atomic_fetch_add_explicit(
+                           &counter->now, increment, memory_order_relaxed) +
+                       increment;
+    raise_peak(counter, now);
+  }
+}
+
+int64_t rlo__usage_now(const rlo__usage *usage, rlo__usage_kind kind) {
+  return (int64_t)atomic_load_explicit(&usage->counters[kind].now,
+                                       memory_order_relaxed);
+}
+
+static int64_t peak_of(const rlo__usage *usage, rlo__usage_kind kind) {
+  return (int64_t)atomic_load_explicit(&usage->counters[kind].peak,
+                                       memory_order_relaxed);
+}
+
+void rlo__usage_read(const rlo__usage *usage, rlo_memory_info *out_info) {
+  *out_info = (rlo_memory_info){
+      .tensors = rlo__usage_now(usage, RLO__USAGE_TENSORS),
+      .buffers = rlo__usage_now(usage, RLO__USAGE_BUFFERS),
+      .bytes = rlo__usage_now(usage, RLO__USAGE_BYTES),
+      .external_bytes = rlo__usage_now(usage, RLO__USAGE_EXTERNAL_BYTES),
+      .peak_tensors = peak_of(usage, RLO__USAGE_TENSORS),
+      .peak_buffers = peak_of(usage, RLO__USAGE_BUFFERS),
+      .peak_bytes = peak_of(usage, RLO__USAGE_BYTES)};
+}
+
+void rlo__usage_reset_peaks(rlo__usage *usage) {
+  for (int32_t k = 0; k < RLO__NUM_USAGE_KINDS; ++k) {
+    rlo__usage_counter *counter = &usage->counters[k];
+    atomic_store_explicit(
+        &counter->peak,
+        atomic_load_explicit(&counter->now, memory_order_relaxed),
+        memory_order_relaxed);
+    /* Another thread may have added to the counter meanwhile. */
+    raise_peak(counter,
+               atomic_load_explicit(&counter->now, memory_order_relaxed));
+  }
+}
+
+/* ---------------------------------------------------------------- instances */
+
 /* Copies the methods that this library knows from a table that may be of
  * another version of the header; NULL has none. */
 static rlo_backend_methods read_methods(const rlo_backend_methods *given) {
@@ -143,34 +213,49 @@ static void count_memory(const rlo__allocation *allocation, int64_t sign) {
   }
 }
 
-rlo_status rlo__allocation_adopt(rlo__backend_instance *instance,
-                                 void *memory,
-                                 int64_t bytes,
-                                 bool is_external,
-                                 rlo_release_fn release,
-                                 void *payload,
-                                 rlo__allocation **out_allocation) {
+static rlo_status create(rlo__backend_instance *instance,
+                         int64_t bytes,
+                         rlo__allocation **out_allocation) {
   rlo__allocation *allocation = rlo__alloc(sizeof *allocation);
   if (allocation == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   atomic_init(&allocation->num_references, 1);
   allocation->instance = rlo__backend_instance_retain(instance);
-  allocation->memory = memory;
   allocation->bytes = bytes;
-  allocation->is_external = is_external;
-  allocation->release = release;
-  allocation->payload = payload;
-  count_memory(allocation, 1);
   *out_allocation = allocation;
   return RLO_OK;
+}
+
+rlo_status rlo__allocation_adopt(rlo__backend_instance *instance,
+                                 void *memory,
+                                 int64_t bytes,
+                                 rlo__allocation **out_allocation) {
+  RLO_TRY(create(instance, bytes, out_allocation));
+  (*out_allocation)->memory = memory;
+  (*out_allocation)->is_external = true;
+  count_memory(*out_allocation, 1);
+  return RLO_OK;
+}
+
+bool rlo__allocation_host(const rlo__allocation *allocation, void **out_data) {
+  const rlo__backend_instance *instance = allocation->instance;
+  const bool has_host =
+      allocation->memory == NULL || instance->methods.host_pointer != NULL;
+  if (has_host) {
+    *out_data =
+        allocation->memory != NULL
+            ? instance->methods.host_pointer(instance->self, allocation->memory)
+            : NULL;
+  }
+  return has_host;
 }
 
 /* Clears all bytes; with a buffer of zeros on the host only if the backend has
  * neither `clear` nor host memory. */
 static rlo_status clear(rlo__allocation *allocation) {
   const rlo__backend_instance *instance = allocation->instance;
-  size_t bytes = (size_t)allocation->bytes;
+  void *bytes = NULL;
   if (instance->methods.clear != NULL) {
     return RLO__CALLBACK(
         instance->methods.clear(
@@ -178,17 +263,13 @@ static rlo_status clear(rlo__allocation *allocation) {
         "'clear' of backend '%s'",
         instance->name);
   }
-  if (instance->methods.host_pointer != NULL) {
-    memset(instance->methods.host_pointer(instance->self, allocation->memory),
-           0,
-           bytes);
+  if (rlo__allocation_host(allocation, &bytes)) {
+    memset(bytes, 0, (size_t)allocation->bytes);
     return RLO_OK;
   }
-  void *zeros = rlo__alloc(bytes);
-  if (zeros == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = rlo__allocation_write(allocation, zeros);
+  void *zeros = rlo__alloc((size_t)allocation->bytes);
+  rlo_status status = zeros != NULL ? rlo__allocation_write(allocation, zeros)
+                                    : RLO_OUT_OF_MEMORY;
   rlo__free(zeros);
   return status;
 }
@@ -197,27 +278,25 @@ rlo_status rlo__allocation_create(rlo__backend_instance *instance,
                                   int64_t bytes,
                                   bool is_zero,
                                   rlo__allocation **out_allocation) {
-  rlo__allocation *allocation;
-  RLO_TRY(rlo__allocation_adopt(
-      instance, NULL, bytes, false, NULL, NULL, &allocation));
-  if (bytes > 0) {
-    rlo_status status = RLO__CALLBACK(
-        instance->methods.allocate(instance->self, bytes, &allocation->memory),
-        "'allocate' of backend '%s'",
-        instance->name);
-    if (status != RLO_OK) {
-      allocation->memory = NULL;
-    } else {
-      count_memory(allocation, 1);
-      status = is_zero ? clear(allocation) : RLO_OK;
-    }
-    if (status != RLO_OK) {
-      rlo__allocation_release(allocation);
-      return status;
-    }
+  void *memory = NULL;
+  RLO_TRY(create(instance, bytes, out_allocation));
+  if (bytes == 0) {
+    return RLO_OK;
   }
-  *out_allocation = allocation;
-  return RLO_OK;
+  rlo_status status =
+      RLO__CALLBACK(instance->methods.allocate(instance->self, bytes, &memory),
+                    "'allocate' of backend '%s'",
+                    instance->name);
+  if (status == RLO_OK) {
+    (*out_allocation)->memory = memory;
+    count_memory(*out_allocation, 1);
+    status = is_zero ? clear(*out_allocation) : RLO_OK;
+  }
+  if (status != RLO_OK) {
+    rlo__allocation_release(*out_allocation);
+    *out_allocation = NULL;
+  }
+  return status;
 }
 
 rlo__allocation *rlo__allocation_retain(rlo__allocation *allocation) {
@@ -276,42 +355,35 @@ rlo_status rlo__allocation_read(rlo__allocation *allocation,
                        instance->name);
 }
 
+/* Copies all bytes by way of host memory: that of either, or a bounce buffer.
+ */
+static rlo_status copy_bytes(rlo__allocation *from, rlo__allocation *to) {
+  void *data = NULL;
+  if (rlo__allocation_host(from, &data)) {
+    return rlo__allocation_write(to, data);
+  }
+  if (rlo__allocation_host(to, &data)) {
+    return rlo__allocation_read(from, data, from->bytes);
+  }
+  data = rlo__alloc((size_t)from->bytes);
+  rlo_status status = data != NULL
+                          ? rlo__allocation_read(from, data, from->bytes)
+                          : RLO_OUT_OF_MEMORY;
+  if (status == RLO_OK) {
+    status = rlo__allocation_write(to, data);
+  }
+  rlo__free(data);
+  return status;
+}
+
 rlo_status rlo__allocation_copy(rlo__allocation *from,
                                 rlo__backend_instance *instance,
                                 rlo__allocation **out_allocation) {
-  const rlo__backend_instance *there = from->instance;
-  rlo__allocation *to = NULL;
-  void *bounce = NULL;
-  rlo_status status;
-  RLO_TRY_GOTO(rlo__allocation_create(instance, from->bytes, false, &to));
-  if (from->bytes > 0) {
-    const void *data = NULL;
-    if (there->methods.host_pointer != NULL) {
-      data = there->methods.host_pointer(there->self, from->memory);
-    } else if (instance->methods.host_pointer != NULL) {
-      /* Read straight into the new memory. */
-      RLO_TRY_GOTO(rlo__allocation_read(
-          from,
-          instance->methods.host_pointer(instance->self, to->memory),
-          from->bytes));
-    } else {
-      status = RLO_OUT_OF_MEMORY;
-      bounce = rlo__alloc((size_t)from->bytes);
-      if (bounce == NULL) {
-        goto fail;
-      }
-      RLO_TRY_GOTO(rlo__allocation_read(from, bounce, from->bytes));
-      data = bounce;
-    }
-    if (data != NULL) {
-      RLO_TRY_GOTO(rlo__allocation_write(to, data));
-    }
+  RLO_TRY(rlo__allocation_create(instance, from->bytes, false, out_allocation));
+  rlo_status status = copy_bytes(from, *out_allocation);
+  if (status != RLO_OK) {
+    rlo__allocation_release(*out_allocation);
+    *out_allocation = NULL;
   }
-  rlo__free(bounce);
-  *out_allocation = to;
-  return RLO_OK;
-fail:
-  rlo__free(bounce);
-  rlo__allocation_release(to);
   return status;
 }

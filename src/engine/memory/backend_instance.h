@@ -4,8 +4,43 @@
 
 #include <stdatomic.h>
 
-#include "engine/memory/usage.h"
 #include "relayout/backend.h"
+#include "relayout/engine.h"
+
+/** The counters; each has a peak. */
+typedef enum rlo__usage_kind {
+  RLO__USAGE_TENSORS,
+  RLO__USAGE_BUFFERS,
+  RLO__USAGE_BYTES,
+  RLO__USAGE_EXTERNAL_BYTES,
+  RLO__NUM_USAGE_KINDS
+} rlo__usage_kind;
+
+typedef struct rlo__usage_counter {
+  atomic_int_fast64_t now, peak;
+} rlo__usage_counter;
+
+/** The resources held by all instances of a backend, by name: tensors outlive a
+ *  backend that is removed. */
+typedef struct rlo__usage {
+  rlo__usage_counter counters[RLO__NUM_USAGE_KINDS];
+  /** The usage of all backends, which counts along; NULL: this is it. */
+  struct rlo__usage *whole;
+} rlo__usage;
+
+void rlo__usage_init(rlo__usage *usage, rlo__usage *whole);
+
+/** Adds to a counter, and to that of the whole. Threads: safe, as is all here.
+ */
+void rlo__usage_add(rlo__usage *usage, rlo__usage_kind kind, int64_t increment);
+
+int64_t rlo__usage_now(const rlo__usage *usage, rlo__usage_kind kind);
+
+/** Fills in the public struct. */
+void rlo__usage_read(const rlo__usage *usage, rlo_memory_info *out_info);
+
+/** Makes what is held now the peaks. */
+void rlo__usage_reset_peaks(rlo__usage *usage);
 
 /** An instance of a backend. Its memories and programs hold references. */
 typedef struct rlo__backend_instance {
@@ -81,20 +116,21 @@ rlo__allocation_create(rlo__backend_instance *instance,
                        bool is_zero,
                        rlo__allocation **out_allocation);
 
-/** Creates an allocation of existing memory, which it frees in the end.
+/** Creates an allocation of the caller's memory, which it frees in the end.
  *  Releases nothing on failure. RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status
 rlo__allocation_adopt(rlo__backend_instance *instance,
                       void *memory,
                       int64_t bytes,
-                      bool is_external,
-                      rlo_release_fn release,
-                      void *payload,
                       rlo__allocation **out_allocation);
 
 rlo__allocation *rlo__allocation_retain(rlo__allocation *allocation);
 /** NULL is legal. */
 void rlo__allocation_release(rlo__allocation *allocation);
+
+/** Gets the address of its bytes in host memory, NULL for 0 bytes; false if
+ *  the backend has none. */
+bool rlo__allocation_host(const rlo__allocation *allocation, void **out_data);
 
 /** Copies all its bytes from the host. */
 RLO_NODISCARD rlo_status rlo__allocation_write(rlo__allocation *allocation,

@@ -145,16 +145,20 @@ static void make_active(rlo__registry *registry,
   rlo__backend_instance_release(before);
 }
 
-/* Activates the backend of the highest priority that can be created. During a
- * change. */
-static rlo_status choose_changing(rlo__registry *registry) {
+/* Activates the backend of the highest priority that can be created, unless
+ * another thread has activated one; borrowed. During a change. */
+static rlo_status choose_changing(rlo__registry *registry,
+                                  rlo__backend_instance **out_instance) {
   rlo_status status = RLO_OK;
   int32_t failed = 0;
+  *out_instance = registry->active;
+  if (*out_instance != NULL) {
+    return RLO_OK;
+  }
   for (rlo__name *n = registry->backends; n != NULL; n = n->backend.next) {
-    rlo__backend_instance *instance = NULL;
-    status = get_changing(registry, n, &instance);
+    status = get_changing(registry, n, out_instance);
     if (status == RLO_OK) {
-      make_active(registry, instance);
+      make_active(registry, *out_instance);
       return RLO_OK;
     }
     ++failed;
@@ -167,41 +171,17 @@ static rlo_status choose_changing(rlo__registry *registry) {
                            status, "all %d backends fail, at last: ", failed);
 }
 
-static rlo__backend_instance *get_active(rlo__registry *registry) {
+/* The instance of a backend, NULL for the active one, if it is up; retained. */
+static rlo__backend_instance *find_instance(rlo__registry *registry,
+                                            const char *name) {
   rlo__rwlock_lock_read(&registry->lock);
-  rlo__backend_instance *active = registry->active;
-  if (active != NULL) {
-    rlo__backend_instance_retain(active);
+  rlo__backend_instance *found = registry->active;
+  if (name != NULL) {
+    const rlo__name *entry = rlo__registry_find_backend(registry, name);
+    found = entry != NULL ? entry->backend.instance : NULL;
   }
-  rlo__rwlock_unlock(&registry->lock);
-  return active;
-}
-
-rlo_status rlo__backend_get_active(rlo__registry *registry,
-                                   rlo__backend_instance **out_instance) {
-  rlo__backend_instance *active = get_active(registry);
-  if (active == NULL) {
-    RLO_TRY(rlo__registry_begin_change(registry, "choosing a backend"));
-    /* Another thread may have chosen one meanwhile. */
-    rlo_status status =
-        registry->active != NULL ? RLO_OK : choose_changing(registry);
-    if (status == RLO_OK) {
-      active = rlo__backend_instance_retain(registry->active);
-    }
-    rlo__registry_end_change(registry);
-    RLO_TRY(status);
-  }
-  *out_instance = active;
-  return RLO_OK;
-}
-
-static rlo__backend_instance *get_instance(rlo__registry *registry,
-                                           const char *name) {
-  rlo__backend_instance *found = NULL;
-  rlo__rwlock_lock_read(&registry->lock);
-  const rlo__name *entry = rlo__registry_find_backend(registry, name);
-  if (entry != NULL && entry->backend.instance != NULL) {
-    found = rlo__backend_instance_retain(entry->backend.instance);
+  if (found != NULL) {
+    rlo__backend_instance_retain(found);
   }
   rlo__rwlock_unlock(&registry->lock);
   return found;
@@ -210,18 +190,20 @@ static rlo__backend_instance *get_instance(rlo__registry *registry,
 rlo_status rlo__backend_get(rlo__registry *registry,
                             const char *name,
                             rlo__backend_instance **out_instance) {
-  rlo__backend_instance *instance = get_instance(registry, name);
-  if (instance == NULL) {
-    RLO_TRY(rlo__registry_begin_change(registry, "bringing a backend up"));
-    rlo_status status = get_named(registry, name, &instance);
-    if (status == RLO_OK) {
-      rlo__backend_instance_retain(instance);
-    }
-    rlo__registry_end_change(registry);
-    RLO_TRY(status);
+  *out_instance = find_instance(registry, name);
+  if (*out_instance != NULL) {
+    return RLO_OK;
   }
-  *out_instance = instance;
-  return RLO_OK;
+  rlo__backend_instance *instance = NULL;
+  RLO_TRY(rlo__registry_begin_change(
+      registry, name != NULL ? "bringing a backend up" : "choosing a backend"));
+  rlo_status status = name != NULL ? get_named(registry, name, &instance)
+                                   : choose_changing(registry, &instance);
+  if (status == RLO_OK) {
+    *out_instance = rlo__backend_instance_retain(instance);
+  }
+  rlo__registry_end_change(registry);
+  return status;
 }
 
 rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
@@ -241,7 +223,7 @@ rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
 rlo_status rlo_backend_active(rlo_engine *engine, const char **out_name) {
   RLO_REQUIRE(engine, out_name);
   rlo__backend_instance *active = NULL;
-  RLO_TRY(rlo__backend_get_active(engine->registry, &active));
+  RLO_TRY(rlo__backend_get(engine->registry, NULL, &active));
   *out_name = active->name;
   rlo__backend_instance_release(active);
   return RLO_OK;

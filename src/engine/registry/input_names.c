@@ -35,17 +35,6 @@ const char *rlo__input_text_make(const char *const *names,
   return out_text->text;
 }
 
-const char *rlo__input_text_of(const rlo_kernel_config *config,
-                               int32_t num_inputs,
-                               int32_t place,
-                               rlo__input_text *out_text) {
-  return rlo__input_text_make(config->input_names,
-                              config->num_input_names,
-                              num_inputs,
-                              place,
-                              out_text);
-}
-
 int32_t rlo__input_names_find(const char *const *names,
                               int32_t count,
                               const char *name) {

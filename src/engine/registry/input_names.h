@@ -28,12 +28,6 @@ const char *rlo__input_text_make(const char *const *names,
                                  int32_t place,
                                  rlo__input_text *out_text);
 
-/** The same, of a call of a kernel. */
-const char *rlo__input_text_of(const rlo_kernel_config *config,
-                               int32_t num_inputs,
-                               int32_t place,
-                               rlo__input_text *out_text);
-
 /** The index of a name; -1 if it is none of them. */
 int32_t rlo__input_names_find(const char *const *names,
                               int32_t count,

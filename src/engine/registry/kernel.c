@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relayout/kernel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -197,10 +196,14 @@ rlo_status rlo_kernel_find(rlo_engine *engine,
                             registry, kernel_name, backend_name);
 }
 
-static int compare_names(const void *a, const void *b) {
-  const rlo_kernel_config *left = a;
-  const rlo_kernel_config *right = b;
-  return strcmp(left->kernel_name, right->kernel_name);
+static bool get_config(rlo__name *name,
+                       const char *backend_name,
+                       void *out_config) {
+  const rlo__kernel_slot *slot = rlo__name_find_kernel(name, backend_name);
+  if (slot != NULL) {
+    memcpy(out_config, &slot->config, sizeof slot->config);
+  }
+  return slot != NULL;
 }
 
 rlo_status rlo_kernel_list(rlo_engine *engine,
@@ -211,36 +214,15 @@ rlo_status rlo_kernel_list(rlo_engine *engine,
                            int32_t *out_count) {
   RLO_REQUIRE(engine, backend_name, out_count);
   RLO_REQUIRE_LIST(out_configs, capacity);
-  RLO_TRY(rlo__report_list_check("rlo_kernel_config",
-                                 capacity,
-                                 config_bytes,
-                                 sizeof out_configs->struct_size,
-                                 sizeof *out_configs));
-  rlo__registry *registry = engine->registry;
-  size_t count = 0;
-  rlo__rwlock_lock_read(&registry->lock);
-  rlo_kernel_config *configs =
-      rlo__alloc_array(registry->names.count + 1, sizeof *configs);
-  const rlo__kernel_slot *slot = NULL;
-  while (configs != NULL && (slot = rlo__registry_next_kernel(
-                                 registry, backend_name, slot)) != NULL) {
-    configs[count] = slot->config;
-    configs[count++].struct_size = config_bytes;
-  }
-  rlo__rwlock_unlock(&registry->lock);
-  if (configs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  qsort(configs, count, sizeof *configs, compare_names);
-  *out_count = (int32_t)count;
-  rlo__report_list_write(configs,
-                         *out_count,
-                         sizeof *configs,
-                         out_configs,
-                         config_bytes,
-                         capacity);
-  rlo__free(configs);
-  return RLO_OK;
+  return rlo__registry_list(engine->registry,
+                            get_config,
+                            backend_name,
+                            "rlo_kernel_config",
+                            sizeof *out_configs,
+                            out_configs,
+                            config_bytes,
+                            capacity,
+                            out_count);
 }
 
 /* Registers copies for another backend. During a change. */
@@ -321,25 +303,24 @@ static rlo__bound_kernel *find_bound(rlo__registry *registry,
 
 rlo_status rlo__kernel_bind(rlo__registry *registry,
                             const char *kernel_name,
-                            bool allows_fallback,
                             rlo__bound_kernel **out_bound,
                             bool *out_is_fallback) {
-  *out_is_fallback = false;
   *out_bound = find_bound(registry, kernel_name, NULL);
   if (*out_bound != NULL) {
     return RLO_OK;
   }
-  rlo__backend_instance *active = NULL;
-  RLO_TRY(rlo__backend_get_active(registry, &active));
-  const char *backend_name = active->name;
-  rlo__backend_instance_release(active);
+  rlo__backend_instance *instance = NULL;
+  RLO_TRY(rlo__backend_get(registry, NULL, &instance));
+  const char *backend_name = instance->name;
+  rlo__backend_instance_release(instance);
   *out_bound = find_bound(registry, kernel_name, backend_name);
-  if (*out_bound == NULL && allows_fallback) {
-    rlo__backend_instance *host = NULL;
-    RLO_TRY(rlo__backend_get(registry, RLO__HOST_BACKEND, &host));
-    rlo__backend_instance_release(host);
+  if (*out_bound == NULL && registry->engine->options.allow_host_fallback) {
+    RLO_TRY(rlo__backend_get(registry, RLO__HOST_BACKEND, &instance));
+    rlo__backend_instance_release(instance);
     *out_bound = find_bound(registry, kernel_name, RLO__HOST_BACKEND);
-    *out_is_fallback = *out_bound != NULL;
+    if (out_is_fallback != NULL) {
+      *out_is_fallback = *out_bound != NULL;
+    }
   }
   return *out_bound != NULL ? RLO_OK
                             : rlo__registry_fail_no_kernel(

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/registry/registry.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "base/status.h"
 #include "base/str.h"
 
@@ -184,10 +186,8 @@ void rlo__registry_reset_peaks(rlo__registry *registry) {
   rlo__rwlock_unlock(&registry->lock);
 }
 
-/* The kernel of a name, which may be NULL, that a backend has; NULL if there is
- * none. */
-static rlo__kernel_slot *find_of(const rlo__name *name,
-                                 const char *backend_name) {
+rlo__kernel_slot *rlo__name_find_kernel(const rlo__name *name,
+                                        const char *backend_name) {
   rlo__kernel_slot *slot = name != NULL ? name->kernels : NULL;
   while (slot != NULL && slot->config.backend_name != backend_name &&
          strcmp(slot->config.backend_name, backend_name) != 0) {
@@ -199,7 +199,8 @@ static rlo__kernel_slot *find_of(const rlo__name *name,
 rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
                                             const char *kernel_name,
                                             const char *backend_name) {
-  return find_of(rlo__registry_find(registry, kernel_name), backend_name);
+  return rlo__name_find_kernel(rlo__registry_find(registry, kernel_name),
+                               backend_name);
 }
 
 rlo__kernel_slot *rlo__registry_next_kernel(const rlo__registry *registry,
@@ -209,10 +210,56 @@ rlo__kernel_slot *rlo__registry_next_kernel(const rlo__registry *registry,
   rlo__name *name = slot == NULL ? rlo__table_newest(names)
                                  : rlo__table_older(names, slot->name);
   rlo__kernel_slot *next = NULL;
-  while (name != NULL && (next = find_of(name, backend_name)) == NULL) {
+  while (name != NULL &&
+         (next = rlo__name_find_kernel(name, backend_name)) == NULL) {
     name = rlo__table_older(names, name);
   }
   return next;
+}
+
+/* The beginning of a config. */
+typedef struct config_head {
+  size_t struct_size;
+  const char *kernel_name;
+} config_head;
+
+static int compare_names(const void *a, const void *b) {
+  const config_head *left = a;
+  const config_head *right = b;
+  return strcmp(left->kernel_name, right->kernel_name);
+}
+
+rlo_status rlo__registry_list(rlo__registry *registry,
+                              rlo__registered_fn get,
+                              const char *backend_name,
+                              const char *type,
+                              size_t bytes,
+                              void *out_configs,
+                              size_t config_bytes,
+                              int32_t capacity,
+                              int32_t *out_count) {
+  RLO_TRY(rlo__report_list_check(
+      type, capacity, config_bytes, sizeof(size_t), bytes));
+  size_t count = 0;
+  rlo__rwlock_lock_read(&registry->lock);
+  char *configs = rlo__alloc_array(registry->names.count + 1, bytes);
+  for (rlo__name *n = rlo__table_newest(&registry->names);
+       n != NULL && configs != NULL;
+       n = rlo__table_older(&registry->names, n)) {
+    if (get(n, backend_name, configs + count * bytes)) {
+      memcpy(configs + count++ * bytes, &config_bytes, sizeof config_bytes);
+    }
+  }
+  rlo__rwlock_unlock(&registry->lock);
+  if (configs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  qsort(configs, count, bytes, compare_names);
+  *out_count = (int32_t)count;
+  rlo__report_list_write(
+      configs, *out_count, bytes, out_configs, config_bytes, capacity);
+  rlo__free(configs);
+  return RLO_OK;
 }
 
 rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
@@ -266,7 +313,6 @@ rlo_status rlo__bound_kernel_create(rlo__registry *registry,
   }
   atomic_init(&made->num_references, 1);
   made->registry = registry;
-  made->kind = config->run != NULL ? RLO__KERNEL_FUNCTION : RLO__KERNEL_COPY_OP;
   made->config = *config;
   if (config->setup != NULL) {
     rlo_status status = RLO__CALLBACK(

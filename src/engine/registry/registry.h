@@ -9,14 +9,6 @@
 #include "relayout/gradient.h"
 #include "relayout/kernel.h"
 
-/** The way in which a kernel runs. */
-typedef enum rlo__kernel_kind {
-  /** config.run, a function of whoever registered it. */
-  RLO__KERNEL_FUNCTION,
-  /** config.built_in, an rlo__copy_op: planned, cached and fused. */
-  RLO__KERNEL_COPY_OP
-} rlo__kernel_kind;
-
 /**
  * A kernel that is set up for an instance of its backend: what a call runs.
  * Counted; the last reference disposes of the kernel.
@@ -25,7 +17,8 @@ typedef struct rlo__bound_kernel {
   atomic_int_fast64_t num_references;
   /** Borrowed: bound kernels do not outlive it. */
   struct rlo__registry *registry;
-  rlo__kernel_kind kind;
+  /** Runs by its `run`, a function of whoever registered it, or else by
+   *  `built_in`, an rlo__copy_op: planned, cached and fused. */
   rlo_kernel_config config;
   /** Retained. */
   rlo__backend_instance *instance;
@@ -163,7 +156,12 @@ RLO_NODISCARD rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
 /** Makes what is held now the peaks. Not under `lock`. */
 void rlo__registry_reset_peaks(rlo__registry *registry);
 
-/** The slot of a kernel; NULL if there is none. Under a lock. */
+/** The slot of the kernel of a name, which may be NULL, that a backend has;
+ * NULL if there is none. Under a lock. */
+rlo__kernel_slot *rlo__name_find_kernel(const rlo__name *name,
+                                        const char *backend_name);
+
+/** The same by the text of the name. */
 rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
                                             const char *kernel_name,
                                             const char *backend_name);
@@ -180,6 +178,29 @@ rlo__kernel_slot *rlo__registry_next_kernel(const rlo__registry *registry,
                                             const char *backend_name,
                                             const rlo__kernel_slot *slot);
 
+/** Gets what is registered under a name, and for a backend, as a config;
+ *  returns whether there is anything. Under a lock. */
+typedef bool (*rlo__registered_fn)(rlo__name *name,
+                                   const char *backend_name,
+                                   void *out_config);
+
+/**
+ * Lists configs, which begin with struct_size and kernel_name, by their names.
+ * @param type   "rlo_kernel_config"; `bytes` is its size, `size_bytes` that of
+ *               the caller's.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a size or a capacity;
+ *         RLO_OUT_OF_MEMORY.
+ */
+RLO_NODISCARD rlo_status rlo__registry_list(rlo__registry *registry,
+                                            rlo__registered_fn get,
+                                            const char *backend_name,
+                                            const char *type,
+                                            size_t bytes,
+                                            void *out_configs,
+                                            size_t config_bytes,
+                                            int32_t capacity,
+                                            int32_t *out_count);
+
 /** Replaces the bound kernel of a slot. During a change, and under `lock` for
  *  writing where readers may see the slot. */
 void rlo__kernel_slot_bind(rlo__registry *registry,
@@ -195,16 +216,12 @@ rlo__bound_kernel_create(rlo__registry *registry,
 
 /* backend.c */
 
-/** Returns a new reference to the instance of a backend, creating it on first
- *  use. RLO_NOT_FOUND; the status of the factory or of a setup. */
+/** Returns a new reference to the instance of a backend, NULL for the active
+ *  one, creating it, or choosing a backend, on first use. RLO_NOT_FOUND; the
+ *  status of the factory or of a setup. */
 RLO_NODISCARD rlo_status rlo__backend_get(rlo__registry *registry,
                                           const char *name,
                                           rlo__backend_instance **out_instance);
-
-/** Returns a new reference to the active instance, choosing a backend on first
- *  use. */
-RLO_NODISCARD rlo_status rlo__backend_get_active(
-    rlo__registry *registry, rlo__backend_instance **out_instance);
 
 /**
  * Removes a backend and disposes of its kernels' set-ups.
@@ -221,14 +238,13 @@ rlo__backend_remove(rlo__registry *registry,
 
 /**
  * Finds the kernel that a call runs: the active backend's or, where that has
- * none and fallback is allowed, the host's.
+ * none and the engine's options allow it, the host's.
  * @param out_is_fallback  whether it is the host's in place of the active
- *                         backend's.
- * @return RLO_OK; RLO_NOT_FOUND; the statuses of rlo__backend_get_active.
+ *                         backend's; may be NULL.
+ * @return RLO_OK; RLO_NOT_FOUND; the statuses of rlo__backend_get.
  */
 RLO_NODISCARD rlo_status rlo__kernel_bind(rlo__registry *registry,
                                           const char *kernel_name,
-                                          bool allows_fallback,
                                           rlo__bound_kernel **out_bound,
                                           bool *out_is_fallback);
 

@@ -37,7 +37,7 @@ rlo_status rlo_tensor_create(rlo_engine *engine,
   rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
-  RLO_TRY_GOTO(rlo__backend_get_active(engine->registry, &instance));
+  RLO_TRY_GOTO(rlo__backend_get(engine->registry, NULL, &instance));
   RLO_TRY_GOTO(rlo__allocation_create(
       instance, shared->bytes, data == NULL, &allocation));
   if (data != NULL) {
@@ -111,8 +111,8 @@ rlo_status rlo__tensor_create_external(rlo_engine *engine,
                                        void *payload,
                                        rlo_tensor **out_tensor) {
   rlo__allocation *allocation = NULL;
-  rlo_status status = rlo__allocation_adopt(
-      instance, memory, shape->bytes, true, NULL, NULL, &allocation);
+  rlo_status status =
+      rlo__allocation_adopt(instance, memory, shape->bytes, &allocation);
   if (status != RLO_OK) {
     rlo__memory_free(memory);
     return status;
@@ -286,42 +286,29 @@ rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
   return status;
 }
 
-/* The address of an allocation in host memory, if its backend has one. */
-static bool get_pointer(const rlo__allocation *allocation,
-                        const void **out_data) {
-  const rlo__backend_instance *instance = allocation->instance;
-  if (allocation->memory != NULL && instance->methods.host_pointer == NULL) {
-    return false;
-  }
-  *out_data =
-      allocation->memory != NULL
-          ? instance->methods.host_pointer(instance->self, allocation->memory)
-          : NULL;
-  return true;
-}
-
 rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
   RLO_REQUIRE(tensor, out_data);
   rlo__allocation *allocation = NULL;
+  rlo__backend_instance *host = NULL;
+  void *data = NULL;
   RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
-  if (!get_pointer(allocation, out_data)) {
-    rlo__allocation_release(allocation);
-    allocation = NULL;
-    rlo__backend_instance *host = NULL;
+  bool has_host = rlo__allocation_host(allocation, &data);
+  /* Borrowed from the tensor from here on, as is a copy on the host. */
+  rlo__allocation_release(allocation);
+  if (!has_host) {
     RLO_TRY(
         rlo__backend_get(tensor->engine->registry, RLO__HOST_BACKEND, &host));
     rlo_status status = rlo__tensor_need(tensor, host, &allocation);
     rlo__backend_instance_release(host);
     RLO_TRY(status);
-    if (!get_pointer(allocation, out_data)) {
-      rlo__allocation_release(allocation);
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "backend '%s' has no host memory",
-                      RLO__HOST_BACKEND);
-    }
+    has_host = rlo__allocation_host(allocation, &data);
+    rlo__allocation_release(allocation);
   }
-  /* Borrowed from the tensor from here on. */
-  rlo__allocation_release(allocation);
+  if (!has_host) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED, "backend '%s' has no host memory", RLO__HOST_BACKEND);
+  }
+  *out_data = data;
   return RLO_OK;
 }
 
