@@ -7,7 +7,6 @@
 #include "engine/copy/copy_op.h"
 #include "engine/parts.h"
 #include "engine/registry/input_names.h"
-#include "engine/tensor/scope.h"
 #include "relayout/xla/shape_util.h"
 
 static rlo_status check_counts(const char *kernel_name,

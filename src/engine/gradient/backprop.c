@@ -6,7 +6,6 @@
 #include "base/status.h"
 #include "engine/gradient/tape.h"
 #include "engine/parts.h"
-#include "engine/tensor/scope.h"
 #include "engine/tensor/tensor.h"
 #include "relayout/text.h"
 

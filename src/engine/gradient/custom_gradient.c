@@ -4,7 +4,6 @@
 #include "engine/call/recorder.h"
 #include "engine/gradient/tape.h"
 #include "engine/parts.h"
-#include "engine/tensor/scope.h"
 #include "engine/tensor/tensor.h"
 #include "relayout/kernel.h"
 

@@ -4,7 +4,6 @@
 #include "engine/call/kernel_call.h"
 #include "engine/gradient/gradient.h"
 #include "engine/parts.h"
-#include "engine/tensor/scope.h"
 #include "engine/tensor/tensor.h"
 
 /* A vector-Jacobian product under construction. */

@@ -6,6 +6,8 @@
 #include "engine/memory/backends.h"
 #include "engine/parts.h"
 #include "engine/registry/registry.h"
+#include "move/memory.h"
+#include "relayout/engine_opencl.h"
 #include "relayout/ops.h"
 #include "relayout/xla/bitcast.h"
 
@@ -88,10 +90,12 @@ fail:
   return status;
 }
 
-rlo_status rlo__tensor_get_place(rlo_engine *engine,
-                                 const char *name,
-                                 rlo__backend_instance **out_instance,
-                                 rlo__place **out_place) {
+/* Gets a new reference to a built-in backend, and its place. RLO_NOT_FOUND if
+ * there is none, or another one of the name. */
+static rlo_status get_place(rlo_engine *engine,
+                            const char *name,
+                            rlo__backend_instance **out_instance,
+                            rlo__place **out_place) {
   RLO_TRY(rlo__backend_get(engine->registry, name, out_instance));
   *out_place = rlo__backend_place(*out_instance);
   if (*out_place == NULL) {
@@ -103,30 +107,75 @@ rlo_status rlo__tensor_get_place(rlo_engine *engine,
   return RLO_OK;
 }
 
-rlo_status rlo__tensor_create_external(rlo_engine *engine,
-                                       rlo__shared_shape *shape,
-                                       rlo__backend_instance *instance,
-                                       rlo__memory *memory,
-                                       rlo_release_fn release,
-                                       void *payload,
-                                       rlo_tensor **out_tensor) {
+/* The alignment of a wrapped buffer's elements; 1 for packed ones. */
+static int64_t element_bytes(const rlo_shape *shape) {
+  rlo_shape_extent extent;
+  if (rlo_shape_measure(shape, &extent) != RLO_OK ||
+      extent.element_bits % 8 != 0) {
+    return 1;
+  }
+  return extent.element_bits / 8;
+}
+
+/* Bytes of the caller's: in host memory, or in a buffer. */
+typedef struct external {
+  const char *backend_name;
+  const void *data;
+  cl_mem buffer;
+  int64_t offset_bytes;
+  cl_event ready;
+  /** Called once, when the bytes are free; never, if wrapping them fails. */
+  rlo_release_fn release;
+  void *payload;
+} external;
+
+static rlo_status make_memory(const external *from,
+                              const rlo__shared_shape *shape,
+                              rlo__place *place,
+                              rlo__memory **out_memory) {
+  if (shape->bytes == 0) {
+    return RLO_OK;
+  }
+  return place->context == NULL
+             /* Never written: tensors are immutable. */
+             ? rlo__memory_over_host(place,
+                                     (void *)(uintptr_t)from->data,
+                                     shape->bytes,
+                                     out_memory)
+             : rlo__memory_wrap(place,
+                                from->buffer,
+                                from->offset_bytes,
+                                shape->bytes,
+                                element_bytes(&shape->shape),
+                                from->ready,
+                                out_memory);
+}
+
+static rlo_status wrap(rlo_engine *engine,
+                       rlo__shared_shape *shape,
+                       const external *from,
+                       rlo_tensor **out_tensor) {
+  rlo__backend_instance *instance = NULL;
+  rlo__place *place = NULL;
+  rlo__memory *memory = NULL;
   rlo__allocation *allocation = NULL;
-  rlo_status status =
-      rlo__allocation_adopt(instance, memory, shape->bytes, &allocation);
-  if (status != RLO_OK) {
-    rlo__memory_free(memory);
-    return status;
-  }
-  status = rlo__tensor_create_for_caller(
-      engine, shape, allocation, no_pending, out_tensor);
-  if (status != RLO_OK) {
-    rlo__allocation_release(allocation);
-    return status;
-  }
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(get_place(engine, from->backend_name, &instance, &place));
+  RLO_TRY_GOTO(make_memory(from, shape, place, &memory));
+  RLO_TRY_GOTO(
+      rlo__allocation_adopt(instance, memory, shape->bytes, &allocation));
+  memory = NULL;
+  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
+      engine, shape, allocation, no_pending, out_tensor));
   /* Set last, so that a failure never calls `release`. */
-  allocation->release = release;
-  allocation->payload = payload;
-  return RLO_OK;
+  allocation->release = from->release;
+  allocation->payload = from->payload;
+  allocation = NULL;
+fail:
+  rlo__allocation_release(allocation);
+  rlo__memory_free(memory);
+  rlo__backend_instance_release(instance);
+  return status;
 }
 
 rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
@@ -137,27 +186,39 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
                                 rlo_tensor **out_tensor) {
   RLO_REQUIRE(engine, shape, out_tensor);
   rlo__shared_shape *shared = NULL;
-  rlo__backend_instance *host = NULL;
-  rlo__place *place = NULL;
-  rlo__memory *memory = NULL;
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
-  if (data == NULL && shared->bytes > 0) {
-    status = RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "'data' is NULL; the shape takes %lld bytes",
-                      (long long)shared->bytes);
-    goto fail;
-  }
-  RLO_TRY_GOTO(rlo__tensor_get_place(engine, RLO__HOST_BACKEND, &host, &place));
-  if (shared->bytes > 0) {
-    /* Never written: tensors are immutable. */
-    void *bytes = (void *)(uintptr_t)data;
-    RLO_TRY_GOTO(rlo__memory_over_host(place, bytes, shared->bytes, &memory));
-  }
-  RLO_TRY_GOTO(rlo__tensor_create_external(
-      engine, shared, host, memory, release, payload, out_tensor));
-fail:
-  rlo__backend_instance_release(host);
+  RLO_TRY(rlo__shape_table_get(engine->shapes, shape, &shared));
+  const external from = {.backend_name = RLO__HOST_BACKEND,
+                         .data = data,
+                         .release = release,
+                         .payload = payload};
+  rlo_status status =
+      data == NULL && shared->bytes > 0
+          ? RLO_FAIL(RLO_INVALID_ARGUMENT,
+                     "'data' is NULL; the shape takes %lld bytes",
+                     (long long)shared->bytes)
+          : wrap(engine, shared, &from, out_tensor);
+  rlo__shared_shape_release(engine->shapes, shared);
+  return status;
+}
+
+rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
+                                  const rlo_shape *shape,
+                                  cl_mem buffer,
+                                  int64_t offset_bytes,
+                                  cl_event ready,
+                                  rlo_release_fn release,
+                                  void *payload,
+                                  rlo_tensor **out_tensor) {
+  RLO_REQUIRE(engine, shape, out_tensor);
+  rlo__shared_shape *shared = NULL;
+  RLO_TRY(rlo__shape_table_get(engine->shapes, shape, &shared));
+  const external from = {.backend_name = RLO__OPENCL_BACKEND,
+                         .buffer = buffer,
+                         .offset_bytes = offset_bytes,
+                         .ready = ready,
+                         .release = release,
+                         .payload = payload};
+  rlo_status status = wrap(engine, shared, &from, out_tensor);
   rlo__shared_shape_release(engine->shapes, shared);
   return status;
 }
@@ -310,6 +371,33 @@ rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
   }
   *out_data = data;
   return RLO_OK;
+}
+
+rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
+                             cl_mem *out_buffer,
+                             int64_t *out_offset_bytes,
+                             cl_event *out_ready) {
+  RLO_REQUIRE(tensor, out_buffer, out_offset_bytes, out_ready);
+  rlo__backend_instance *instance = NULL;
+  rlo__place *place = NULL;
+  rlo__allocation *allocation = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(
+      get_place(tensor->engine, RLO__OPENCL_BACKEND, &instance, &place));
+  RLO_TRY_GOTO(rlo__tensor_need(tensor, instance, &allocation));
+  rlo__memory *memory = allocation->memory;
+  *out_buffer = NULL;
+  *out_offset_bytes = 0;
+  *out_ready = NULL;
+  if (memory != NULL) {
+    RLO_TRY_GOTO(rlo__memory_publish(memory, out_ready));
+    *out_buffer = memory->buffer;
+    *out_offset_bytes = memory->offset_bytes;
+  }
+fail:
+  rlo__allocation_release(allocation);
+  rlo__backend_instance_release(instance);
+  return status;
 }
 
 /* -------------------------------------------------------------------- views */

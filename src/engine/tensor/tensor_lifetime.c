@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/tensor/tensor_lifetime.h"
 
+#include <assert.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/parts.h"
+#include "engine/registry/registry.h"
 
 static _Thread_local int64_t balance;
 
@@ -70,6 +73,98 @@ static void destroy(rlo_tensor *tensor) {
   rlo__engine_release(engine);
 }
 
+/* ------------------------------------------------------------------- levels */
+
+/* The scope that this thread began last and that is open. */
+static _Thread_local rlo_scope *newest;
+/* How many calls of functions of the library this thread is in that may call
+ * functions of a user's. */
+static _Thread_local int32_t depth;
+
+/**
+ * The functions of the library, and those of users that they call, have levels:
+ * a scope holds what its own level is given, and the levels within own what
+ * they make. Setups of kernels and factories of backends are levels too.
+ */
+typedef struct scope_level {
+  /** How many calls of functions of the library the thread is in that may call
+   *  functions of a user's. */
+  int32_t depth;
+  /** The registry that the thread changes. */
+  const void *change;
+} scope_level;
+
+struct rlo_scope {
+  /** Retained. */
+  rlo_engine *engine;
+  scope_level level;
+  /** The thread's scope before this one, of any engine. */
+  rlo_scope *below;
+  /** Guarded by the engine's scope_mutex, as are the entries of a tensor. */
+  rlo__scope_entry *newest;
+};
+
+/* The level that this thread is in; `up` calls further out. */
+static scope_level get_level(int32_t up) {
+  return (scope_level){depth - up, rlo__registry_changing()};
+}
+
+static bool is_level(scope_level a, scope_level b) {
+  return a.depth == b.depth && a.change == b.change;
+}
+
+/* Tells if a scope, which is not looked into, is open on this thread. */
+static bool is_open(const rlo_scope *scope) {
+  const rlo_scope *s = newest;
+  while (s != NULL && s != scope) {
+    s = s->below;
+  }
+  return s != NULL;
+}
+
+/* From `scope` on downwards, the first one of an engine and a level; NULL if
+ * there is none. */
+static rlo_scope *find_scope(rlo_scope *scope,
+                             const rlo_engine *engine,
+                             scope_level level) {
+  while (scope != NULL &&
+         (scope->engine != engine || !is_level(scope->level, level))) {
+    scope = scope->below;
+  }
+  return scope;
+}
+
+/* Links an entry, whose tensor is set, into a scope and the tensor's list.
+ * Under the scope_mutex. */
+static void link_entry(rlo__scope_entry *entry, rlo_scope *scope) {
+  entry->scope = scope;
+  entry->newer = NULL;
+  entry->older = scope->newest;
+  if (entry->older != NULL) {
+    entry->older->newer = entry;
+  }
+  scope->newest = entry;
+  entry->older_of_tensor = entry->tensor->scope_entries;
+  entry->tensor->scope_entries = entry;
+}
+
+/* Unlinks it from both. */
+static void unlink_entry(rlo__scope_entry *entry) {
+  rlo__scope_entry **of_tensor = &entry->tensor->scope_entries;
+  if (entry->newer != NULL) {
+    entry->newer->older = entry->older;
+  } else {
+    entry->scope->newest = entry->older;
+  }
+  if (entry->older != NULL) {
+    entry->older->newer = entry->newer;
+  }
+  while (*of_tensor != entry) {
+    of_tensor = &(*of_tensor)->older_of_tensor;
+  }
+  *of_tensor = entry->older_of_tensor;
+}
+
 /* --------------------------------------------------------------- references */
 
 static rlo_tensor *add_reference(rlo_tensor *tensor, uint64_t reference) {
@@ -97,7 +192,9 @@ void rlo__tensor_drop(rlo_tensor *tensor) {
   }
 }
 
-bool rlo__tensor_release_own(rlo_tensor *tensor) {
+/* Releases a reference that is the user's and no scope's; false if there is
+ * none. */
+static bool release_own(rlo_tensor *tensor) {
   uint_fast64_t count =
       atomic_load_explicit(&tensor->references, memory_order_relaxed);
   do {
@@ -122,11 +219,12 @@ static bool release_of_scope(rlo_tensor *tensor, bool is_of_thread) {
   rlo__mutex_lock(mutex);
   rlo__scope_entry *entry = tensor->scope_entries;
   while (is_of_thread && entry != NULL &&
-         !rlo__scope_is_current(entry->scope)) {
+         (!is_open(entry->scope) ||
+          !is_level(entry->scope->level, get_level(0)))) {
     entry = entry->older_of_tensor;
   }
   if (entry != NULL) {
-    rlo__scope_entry_unlink(entry, &tensor->scope_entries);
+    unlink_entry(entry);
   }
   rlo__mutex_unlock(mutex);
   if (entry == NULL) {
@@ -143,71 +241,46 @@ void rlo_tensor_release(rlo_tensor *tensor) {
   }
   /* One of a scope on another thread only if the caller has none of its own,
    * and releases what it has borrowed. */
-  if ((rlo__scope_stack_newest() == NULL || !release_of_scope(tensor, true)) &&
-      !rlo__tensor_release_own(tensor)) {
+  if ((newest == NULL || !release_of_scope(tensor, true)) &&
+      !release_own(tensor)) {
     (void)release_of_scope(tensor, false);
   }
 }
 
-void rlo__tensor_give_to_user(rlo_tensor *tensor) {
-  atomic_fetch_add_explicit(&tensor->references,
-                            RLO__USER_REFERENCE - RLO__ANY_REFERENCE,
-                            memory_order_relaxed);
-}
-
-/* A list of entries, linked by `older`; NULL for 0 or if there is no memory. */
-static rlo__scope_entry *make_entries(int32_t count) {
+/* Makes one reference of the user's to each tensor the scope's. NULLs are
+ * passed over. RLO_OUT_OF_MEMORY: then nothing has changed. */
+static rlo_status give_to_scope(rlo_scope *scope,
+                                rlo_tensor *const *tensors,
+                                int32_t count) {
+  /* Linked by `older`. */
+  rlo__scope_entry *entry = NULL;
   rlo__scope_entry *made = NULL;
-  for (int32_t n = 0; n < count; ++n) {
-    rlo__scope_entry *entry = rlo__alloc(sizeof *entry);
-    if (entry == NULL) {
-      while (made != NULL) {
-        rlo__scope_entry *older = made->older;
-        rlo__free(made);
-        made = older;
+  rlo_status status = RLO_OK;
+  for (int32_t n = count - 1; n >= 0 && status == RLO_OK; --n) {
+    if (tensors[n] != NULL) {
+      entry = rlo__alloc(sizeof *entry);
+      if (entry == NULL) {
+        status = RLO_OUT_OF_MEMORY;
+      } else {
+        *entry = (rlo__scope_entry){.tensor = tensors[n], .older = made};
+        made = entry;
       }
-      return NULL;
     }
-    entry->older = made;
-    made = entry;
   }
-  return made;
-}
-
-/* `entries` is one for each tensor that is not NULL. */
-static void give(rlo_scope *scope,
-                 rlo_tensor *const *tensors,
-                 int32_t count,
-                 rlo__scope_entry *entries) {
   rlo__mutex_lock(&scope->engine->scope_mutex);
-  for (int32_t n = 0; n < count; ++n) {
-    rlo_tensor *tensor = tensors[n];
-    if (tensor != NULL) {
-      rlo__scope_entry *entry = entries;
-      entries = entry->older;
-      entry->tensor = tensor;
-      rlo__scope_entry_link(entry, scope, &tensor->scope_entries);
-      atomic_fetch_sub_explicit(&tensor->references,
+  while ((entry = made) != NULL) {
+    made = entry->older;
+    if (status == RLO_OK) {
+      link_entry(entry, scope);
+      atomic_fetch_sub_explicit(&entry->tensor->references,
                                 RLO__USER_REFERENCE - RLO__ANY_REFERENCE,
                                 memory_order_relaxed);
+    } else {
+      rlo__free(entry);
     }
   }
   rlo__mutex_unlock(&scope->engine->scope_mutex);
-}
-
-rlo_status rlo__tensor_give_to_scope(rlo_scope *scope,
-                                     rlo_tensor *const *tensors,
-                                     int32_t count) {
-  int32_t num_given = 0;
-  for (int32_t n = 0; n < count; ++n) {
-    num_given += tensors[n] != NULL;
-  }
-  rlo__scope_entry *entries = make_entries(num_given);
-  if (entries == NULL && num_given > 0) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  give(scope, tensors, count, entries);
-  return RLO_OK;
+  return status;
 }
 
 rlo_status rlo__tensor_create_for_caller(rlo_engine *engine,
@@ -215,23 +288,19 @@ rlo_status rlo__tensor_create_for_caller(rlo_engine *engine,
                                          rlo__allocation *allocation,
                                          rlo__pending pending,
                                          rlo_tensor **out_tensor) {
-  rlo_scope *scope = rlo__scope_find(
-      rlo__scope_stack_newest(), engine, rlo__scope_stack_level(0));
-  rlo__scope_entry *entry = NULL;
-  if (scope != NULL) {
-    entry = make_entries(1);
-    if (entry == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+  rlo_scope *scope = find_scope(newest, engine, get_level(0));
+  rlo_tensor *made = NULL;
+  RLO_TRY(rlo__tensor_create(engine, shape, allocation, pending, &made));
+  rlo_status status = scope != NULL ? give_to_scope(scope, &made, 1) : RLO_OK;
+  if (status != RLO_OK) {
+    /* Both stay with the caller. */
+    made->allocation = NULL;
+    made->pending.ops = NULL;
+    destroy(made);
+    return status;
   }
-  rlo_status status =
-      rlo__tensor_create(engine, shape, allocation, pending, out_tensor);
-  if (status == RLO_OK && scope != NULL) {
-    give(scope, out_tensor, 1, entry);
-  } else {
-    rlo__free(entry);
-  }
-  return status;
+  *out_tensor = made;
+  return RLO_OK;
 }
 
 void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count) {
@@ -246,4 +315,199 @@ void rlo__tensor_list_drop(rlo_tensor **tensors, int32_t count) {
     rlo__tensor_drop(tensors[n]);
   }
   rlo__free(tensors);
+}
+
+/* ------------------------------------------------------------------- scopes */
+
+rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope) {
+  RLO_REQUIRE(engine, out_scope);
+  rlo_scope *scope = rlo__alloc(sizeof *scope);
+  if (scope == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  scope->engine = rlo__engine_retain(engine);
+  scope->level = get_level(0);
+  scope->below = newest;
+  newest = scope;
+  *out_scope = scope;
+  return RLO_OK;
+}
+
+/* RLO_OK for a scope that this thread may use now. One that has ended is not
+ * looked into. */
+static rlo_status check_scope(const rlo_scope *scope, const char *action) {
+  if (!is_open(scope)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s: it is not open on this thread; it has ended, or "
+                    "another thread began it",
+                    action);
+  }
+  return is_level(scope->level, get_level(0))
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "%s: it was begun around the call that this function "
+                        "is called from",
+                        action);
+}
+
+/* The scope around another one, which gets what is kept in it. */
+static rlo_scope *find_outer(const rlo_scope *scope) {
+  return find_scope(scope->below, scope->engine, scope->level);
+}
+
+/* ------------------------------------------------------------------ keeping */
+
+/* The newest reference to a tensor that a scope holds, or one begun within it
+ * on this thread. Under the mutex. */
+static rlo__scope_entry *find_entry(const rlo_scope *scope,
+                                    const rlo_tensor *tensor) {
+  for (rlo__scope_entry *e = tensor->scope_entries; e != NULL;
+       e = e->older_of_tensor) {
+    const rlo_scope *s = newest;
+    while (s != e->scope && s != scope) {
+      s = s->below;
+    }
+    if (s == e->scope) {
+      return e;
+    }
+  }
+  return NULL;
+}
+
+/* Passes the scope's reference to `outer`, or to the caller if that is NULL.
+ * False if there is none. */
+static bool pass_on(const rlo_scope *scope,
+                    rlo_scope *outer,
+                    rlo_tensor *tensor) {
+  rlo__mutex *mutex = &scope->engine->scope_mutex;
+  rlo__mutex_lock(mutex);
+  rlo__scope_entry *entry = find_entry(scope, tensor);
+  if (entry != NULL) {
+    unlink_entry(entry);
+    if (outer != NULL) {
+      link_entry(entry, outer);
+    } else {
+      atomic_fetch_add_explicit(&tensor->references,
+                                RLO__USER_REFERENCE - RLO__ANY_REFERENCE,
+                                memory_order_relaxed);
+    }
+  }
+  rlo__mutex_unlock(mutex);
+  if (entry != NULL && outer == NULL) {
+    rlo__free(entry);
+  }
+  return entry != NULL;
+}
+
+rlo_status rlo_scope_keep(rlo_scope *scope, rlo_tensor *tensor) {
+  RLO_REQUIRE(scope, tensor);
+  RLO_TRY(check_scope(scope, "keeping a tensor of a scope"));
+  if (tensor->engine != scope->engine) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "keeping a tensor: it is of another engine than the scope");
+  }
+  rlo_scope *outer = find_outer(scope);
+  if (pass_on(scope, outer, tensor)) {
+    return RLO_OK;
+  }
+  rlo_tensor_retain(tensor);
+  rlo_status status = outer != NULL ? give_to_scope(outer, &tensor, 1) : RLO_OK;
+  if (status != RLO_OK) {
+    (void)release_own(tensor);
+  }
+  return status;
+}
+
+/* ------------------------------------------------------------------- ending */
+
+/* Takes the newest reference out of a scope; NULL if there is none. */
+static rlo_tensor *take_newest(rlo_scope *scope) {
+  rlo__mutex *mutex = &scope->engine->scope_mutex;
+  rlo_tensor *tensor = NULL;
+  rlo__mutex_lock(mutex);
+  rlo__scope_entry *entry = scope->newest;
+  if (entry != NULL) {
+    tensor = entry->tensor;
+    unlink_entry(entry);
+  }
+  rlo__mutex_unlock(mutex);
+  rlo__free(entry);
+  return tensor;
+}
+
+static void end_scope(rlo_scope *scope) {
+  rlo_scope **link = &newest;
+  while (*link != scope) {
+    link = &(*link)->below;
+  }
+  *link = scope->below;
+  rlo_tensor *tensor = NULL;
+  while ((tensor = take_newest(scope)) != NULL) {
+    rlo__tensor_drop(tensor);
+  }
+  rlo__engine_release(scope->engine);
+  rlo__free(scope);
+}
+
+rlo_status rlo_scope_end(rlo_scope *scope) {
+  if (scope == NULL) {
+    return RLO_OK;
+  }
+  RLO_TRY(check_scope(scope, "ending a scope"));
+  if (find_scope(newest, scope->engine, scope->level) != scope) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "ending a scope: one that was begun within it is still "
+                    "open; end that first");
+  }
+  /* A setup or a factory may have left one open. */
+  for (rlo_scope *s = newest; s != scope;) {
+    rlo_scope *below = s->below;
+    if (s->engine == scope->engine) {
+      end_scope(s);
+    }
+    s = below;
+  }
+  end_scope(scope);
+  return RLO_OK;
+}
+
+/* ------------------------------------------------- the calls of the library */
+
+/* A scope that was begun within the call that the thread is in, at any level;
+ * NULL if there is none. */
+static rlo_scope *find_left_open(void) {
+  return newest != NULL && newest->level.depth >= depth ? newest : NULL;
+}
+
+void rlo__scope_enter(void) {
+  ++depth;
+}
+
+rlo_status rlo__scope_hand_out(rlo_engine *engine,
+                               rlo_tensor **tensors,
+                               int32_t count,
+                               rlo_tensor **outputs) {
+  if (find_left_open() != NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a function that this call has called left a scope open");
+  }
+  rlo_scope *scope = find_scope(newest, engine, get_level(1));
+  if (scope != NULL) {
+    RLO_TRY(give_to_scope(scope, tensors, count));
+  }
+  for (int32_t n = 0; n < count; ++n) {
+    rlo_tensor *tensor = tensors[n];
+    tensors[n] = NULL;
+    outputs[n] = tensor;
+  }
+  return RLO_OK;
+}
+
+void rlo__scope_leave(void) {
+  rlo_scope *scope = NULL;
+  while ((scope = find_left_open()) != NULL) {
+    end_scope(scope);
+  }
+  assert(depth > 0);
+  --depth;
 }

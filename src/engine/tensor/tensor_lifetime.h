@@ -4,9 +4,18 @@
 
 #include "base/thread.h"
 #include "engine/memory/backend_instance.h"
-#include "engine/tensor/scope_stack.h"
 #include "engine/tensor/shape_table.h"
-#include "relayout/tensor.h"
+#include "relayout/scope.h"
+
+/** A reference to a tensor that a scope holds. A tensor may have several. */
+typedef struct rlo__scope_entry {
+  rlo_tensor *tensor;
+  struct rlo_scope *scope;
+  /** The tensor's next older entry. */
+  struct rlo__scope_entry *older_of_tensor;
+  /** The neighbours in the scope's list. */
+  struct rlo__scope_entry *newer, *older;
+} rlo__scope_entry;
 
 /** How the bytes of a pending tensor are computed. `state` is counted. */
 typedef struct rlo__pending_ops {
@@ -95,19 +104,6 @@ void rlo__tensor_drop(rlo_tensor *tensor);
  *  list is legal. */
 void rlo__tensor_list_drop(rlo_tensor **tensors, int32_t count);
 
-/** Makes one reference of the user's to each tensor the scope's. NULLs are
- *  passed over. RLO_OUT_OF_MEMORY: then nothing has changed. */
-RLO_NODISCARD rlo_status rlo__tensor_give_to_scope(rlo_scope *scope,
-                                                   rlo_tensor *const *tensors,
-                                                   int32_t count);
-
-/** Releases a reference that is the user's and no scope's; false if there is
- *  none. */
-bool rlo__tensor_release_own(rlo_tensor *tensor);
-
-/** Makes a reference that has been taken out of a scope the user's. */
-void rlo__tensor_give_to_user(rlo_tensor *tensor);
-
 /** The number of tensors that this thread created less those it released. */
 int64_t rlo__tensor_balance(void);
 
@@ -117,5 +113,32 @@ uint64_t rlo__tensor_next_id(const rlo_engine *engine);
 /** Releases `count` tensors, of which each may be NULL, and the list; a NULL
  *  list is legal. */
 void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count);
+
+/*
+ * A public function that returns tensors and may call functions of a user's
+ *
+ *     rlo__scope_enter();
+ *     ...                          make the tensors
+ *     RLO_TRY_GOTO(rlo__scope_hand_out(engine, tensors, count, outputs));
+ *   fail:
+ *     ...                          release what was not handed out
+ *     rlo__scope_leave();
+ */
+
+void rlo__scope_enter(void);
+
+/** Moves tensors to the caller's outputs, which may be the same list, and gives
+ * a reference to each to the scope around the call, if there is one. NULLs are
+ * passed over.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT if a function that was called has left
+ * a scope open; RLO_OUT_OF_MEMORY. On failure all are still the call's.
+ */
+RLO_NODISCARD rlo_status rlo__scope_hand_out(rlo_engine *engine,
+                                             rlo_tensor **tensors,
+                                             int32_t count,
+                                             rlo_tensor **outputs);
+
+/** Ends the scopes that were begun within the call and are open. */
+void rlo__scope_leave(void);
 
 #endif
