@@ -226,9 +226,9 @@ RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
  * Plans the kernel for memory that is aligned like whole buffers. If memory
  * that is aligned to the element only needs another kernel, rlo_plan_prepare
  * plans it, or the first enqueue that needs it; rlo_plan_info describes the
- * first. A context remembers what it planned for the 256 problems used last, in
- * a few microseconds' time and some 2 KiB each, and forgets it when its wisdom
- * changes; not what a family, a schedule or a measurement decided.
+ * first. A context remembers the 256 kernels of problems that were planned and
+ * used last, in a few microseconds' time and some 2 KiB each beside their
+ * programs, and forgets them when its wisdom changes.
  *
  * Where a compiled kernel turns out to run smaller work-groups only, the
  * problem is planned again for those, by rlo_plan_prepare or the first enqueue;
@@ -239,8 +239,9 @@ RLO_API void rlo_buffer_release(rlo_context *context, cl_mem buffer);
  * which must fit into the context's memory budget. After the seconds allowed no
  * candidate is begun and no round but the first is run; the function waits for
  * a build in progress. The fastest candidate is stored in the context's wisdom,
- * unless the options name a family, a schedule or a class. Threads that measure
- * wait for each other.
+ * unless the options name a family or a schedule; it is planned for memory that
+ * is aligned like whole buffers, as it was measured. Threads that measure wait
+ * for each other.
  * @param problem  borrowed.
  * @param options  borrowed; NULL for the defaults.
  * @return as rlo_plan_explain; RLO_INVALID_ARGUMENT for a NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "move/move.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "host/mover.h"
@@ -53,8 +51,7 @@ static rlo_status create(int32_t count, rlo__move **out_move) {
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&made->entry.num_references, 1);
-  made->entry.destroy = destroy;
+  rlo__memo_entry_init(&made->entry, destroy);
   *out_move = made;
   return RLO_OK;
 }
@@ -134,12 +131,11 @@ rlo_status rlo__move_create_segment_sum(const rlo__place *place,
  * has kept an equal one meanwhile. */
 static rlo_status prepare_kept(rlo__place *place,
                                const rlo_problem *problem,
-                               const int64_t *key,
-                               size_t key_count,
-                               int64_t generation,
+                               bool is_aligned,
+                               const rlo__memo_key *key,
                                rlo__move **out_move) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  options.is_aligned = key[key_count - 1] != 0;
+  options.is_aligned = is_aligned;
   options.family = place->family;
   options.schedule = place->schedule;
   const rlo__listed_problem entry = {(rlo_problem *)(uintptr_t)problem,
@@ -147,17 +143,11 @@ static rlo_status prepare_kept(rlo__place *place,
                                      rlo_problem_loads(problem) ? 1 : -1};
   rlo__move *made;
   RLO_TRY(prepare(place, &entry, 1, &options, &made));
-  made->entry.key_count = key_count;
-  made->entry.key = rlo__alloc_array(key_count, sizeof *key);
-  if (made->entry.key == NULL) {
+  rlo_status status = rlo__plan_memo_add(&place->moves, key, &made->entry);
+  if (status != RLO_OK) {
     rlo__move_release(made);
-    return RLO_OUT_OF_MEMORY;
+    return status;
   }
-  memcpy(made->entry.key, key, key_count * sizeof *key);
-  rlo__plan_memo_add(&place->moves,
-                     rlo__plan_memo_hash(key, key_count),
-                     generation,
-                     &made->entry);
   *out_move = made;
   return RLO_OK;
 }
@@ -168,24 +158,19 @@ rlo_status rlo__move_get(rlo__place *place,
                          rlo__move **out_move) {
   const size_t count = rlo__record_count(problem);
   int64_t few[128];
-  int64_t *key = RLO__SMALL_ARRAY(few, count + 1);
-  if (key == NULL) {
+  int64_t *numbers = RLO__SMALL_ARRAY(few, count + 1);
+  if (numbers == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo__record_write(problem, key);
-  key[count] = is_aligned;
-  int64_t generation;
+  rlo__record_write(problem, numbers);
+  numbers[count] = is_aligned;
+  rlo__memo_key key = {.numbers = numbers, .count = count + 1};
   rlo_status status = RLO_OK;
-  *out_move =
-      (rlo__move *)rlo__plan_memo_find(&place->moves,
-                                       rlo__plan_memo_hash(key, count + 1),
-                                       key,
-                                       count + 1,
-                                       &generation);
+  *out_move = (rlo__move *)rlo__plan_memo_find(&place->moves, &key);
   if (*out_move == NULL) {
-    status = prepare_kept(place, problem, key, count + 1, generation, out_move);
+    status = prepare_kept(place, problem, is_aligned, &key, out_move);
   }
-  rlo__small_array_free(key, few);
+  rlo__small_array_free(numbers, few);
   return status;
 }
 

@@ -59,7 +59,7 @@ static rlo_status find_class(const rlo_device_info *device,
   return RLO_OK;
 }
 
-static rlo_status find_forced(const char *name,
+static rlo_status find_family(const char *name,
                               rlo_device_class device_class,
                               const rlo__family **out_family) {
   char names[256];
@@ -82,8 +82,8 @@ static rlo_status find_forced(const char *name,
                   rlo__str_text(&list));
 }
 
-static rlo_status find_forced_schedule(const char *name,
-                                       const rlo__schedule **out_schedule) {
+static rlo_status find_schedule(const char *name,
+                                const rlo__schedule **out_schedule) {
   *out_schedule = rlo__schedule_find(name);
   if (*out_schedule != NULL) {
     return RLO_OK;
@@ -140,22 +140,23 @@ rlo_status rlo__plan_options_read(const rlo_plan_options **options,
   return RLO_OK;
 }
 
-static rlo_status read_options(const rlo_device_info *device,
+rlo_status rlo__plan_rows_find(const rlo_device_info *device,
                                const rlo_plan_options *options,
-                               rlo__planning *out) {
+                               rlo__plan_rows *out_rows) {
+  *out_rows = (rlo__plan_rows){.family = NULL};
   if (options != NULL) {
     RLO_TRY(rlo__options_check(
         "plan options", "RLO_PLAN_OPTIONS_INIT", options, sizeof *options));
   }
-  RLO_TRY(find_class(device, options, &out->device_class));
+  RLO_TRY(find_class(device, options, &out_rows->device_class));
   RLO_TRY(check_effort(options));
   if (options != NULL && options->schedule != NULL) {
-    RLO_TRY(find_forced_schedule(options->schedule, &out->forced_schedule));
+    RLO_TRY(find_schedule(options->schedule, &out_rows->schedule));
   }
-  if (options == NULL || options->family == NULL) {
-    return RLO_OK;
-  }
-  return find_forced(options->family, out->device_class, &out->forced);
+  return options == NULL || options->family == NULL
+             ? RLO_OK
+             : find_family(
+                   options->family, out_rows->device_class, &out_rows->family);
 }
 
 bool rlo__planning_is_whole_unit(int32_t unit_bits) {
@@ -280,7 +281,11 @@ rlo_status rlo__planning_begin(const rlo__plan_request *request,
   rlo_problem *problem = request->problem;
   const rlo_device_info *device = request->device;
   *out = (rlo__planning){.query = {.problem = problem}, .whole_device = device};
-  RLO_TRY(read_options(device, request->options, out));
+  rlo__plan_rows rows;
+  RLO_TRY(rlo__plan_rows_find(device, request->options, &rows));
+  out->device_class = rows.device_class;
+  out->forced = rows.family;
+  out->forced_schedule = rows.schedule;
   rlo__planning_set_schedule(
       out,
       out->forced_schedule != NULL ? out->forced_schedule : &rlo__schedules[0]);

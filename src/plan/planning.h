@@ -23,6 +23,15 @@ typedef struct rlo__plan_request {
   bool is_explaining;
 } rlo__plan_request;
 
+/** What options name. */
+typedef struct rlo__plan_rows {
+  /** Of the options or the device. */
+  rlo_device_class device_class;
+  /** NULL: the best. */
+  const rlo__family *family;
+  const rlo__schedule *schedule;
+} rlo__plan_rows;
+
 /** The state of one call of the planner: its request, once the options have
  * been read and the problem is canonical, and what families see of that. Not to
  * be copied: the query points to the device. */
@@ -50,6 +59,13 @@ typedef struct rlo__planning {
  *  unless it is NULL. @return RLO_OK; RLO_INVALID_ARGUMENT. */
 RLO_NODISCARD rlo_status
 rlo__plan_options_read(const rlo_plan_options **options, rlo_plan_options *out);
+
+/** Finds the rows of the tables that options name. @param options  read; NULL:
+ *  the defaults. @return RLO_OK; RLO_NOT_FOUND; RLO_UNSUPPORTED for a class
+ * that the device does not run; RLO_INVALID_ARGUMENT. */
+RLO_NODISCARD rlo_status rlo__plan_rows_find(const rlo_device_info *device,
+                                             const rlo_plan_options *options,
+                                             rlo__plan_rows *out_rows);
 
 /** Reads a request and makes its problem canonical. The caller ends what has
  *  begun. @return RLO_OK; as rlo_plan_explain. */

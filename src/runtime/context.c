@@ -15,7 +15,7 @@ enum {
   /** Some kernels have a problem's numbers compiled in: a process that uses
    * many shapes must not keep them all. */
   MAX_IDLE_PROGRAMS = 128,
-  /** The most plans that are remembered: some 2 KiB each. */
+  /** The most launches that are remembered: some 2 KiB each. */
   MAX_PLANNED = 256,
   /** Room for hundreds of PoCL programs of about 100 KiB each. */
   DEFAULT_CACHE_LIMIT_BYTES = 64 * 1024 * 1024
@@ -172,8 +172,6 @@ static rlo_status init_planning(rlo_context *context) {
   context->has_wisdom_lock = true;
   RLO_TRY(rlo__mutex_init(&context->measuring));
   context->has_measuring = true;
-  RLO_TRY(rlo__mutex_init(&context->planning));
-  context->has_planning = true;
   return rlo__plan_memo_init(&context->memo, MAX_PLANNED);
 }
 
@@ -184,9 +182,6 @@ static void deinit_planning(rlo_context *context) {
   }
   if (context->has_measuring) {
     rlo__mutex_deinit(&context->measuring);
-  }
-  if (context->has_planning) {
-    rlo__mutex_deinit(&context->planning);
   }
   rlo__plan_memo_deinit(&context->memo);
 }
@@ -211,7 +206,6 @@ rlo_status rlo_context_create(cl_context context,
   atomic_init(&made->buffer_bytes, 0);
   atomic_init(&made->launches, 0);
   atomic_init(&made->planned, 0);
-  atomic_init(&made->texts, 0);
   atomic_init(&made->last_launch_id, 0);
   made->pid = getpid();
   made->log = (rlo__log_sink){read.log, read.log_payload, RLO__LOG_DEBUG};

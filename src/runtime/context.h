@@ -36,18 +36,15 @@ struct rlo_context {
   /** Held while measuring: two measurements at once would disturb each other.
    */
   rlo__mutex measuring;
-  /** Held while a second launch is planned (runtime/planned.h). */
-  rlo__mutex planning;
-  bool has_wisdom_lock, has_measuring, has_planning;
-  /** Earlier plans. */
+  bool has_wisdom_lock, has_measuring;
+  /** The launches that were planned last (runtime/planned.h). */
   rlo__plan_memo memo;
   int64_t memory_budget_bytes;
   rlo__buffer_records buffers;
   atomic_int_fast64_t buffer_bytes;
   atomic_int_fast64_t launches;
-  /** For tests: how often the planner ran, and how many texts of programs were
-   *  made. */
-  atomic_int_fast64_t planned, texts;
+  /** For tests: how often the planner ran. */
+  atomic_int_fast64_t planned;
   /** The id of the newest prepared launch; 0 before the first. */
   atomic_int_fast64_t last_launch_id;
 };

@@ -151,12 +151,12 @@ static rlo_status enqueue_marker(const submission *to) {
 /** Enqueues one launch of each step; each waits for the step before it. */
 static rlo_status enqueue_launches(
     rlo_plan *plan,
-    const int32_t *launches,
+    rlo__planned *const *launches,
     const bound_operand operands[RLO__NUM_OPERANDS + 1],
     const submission *to) {
   cl_event last = NULL;
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    rlo__plan_step *step = &plan->steps[n];
+    const rlo__plan_step *step = &plan->steps[n];
     const bound_operand *src = &operands[step->src];
     const bound_operand *dst = &operands[step->dst];
     const bound_operand *indices = &operands[step->indices];
@@ -173,12 +173,7 @@ static rlo_status enqueue_launches(
         .num_wait = last != NULL ? 1 : to->num_wait,
         .wait_list = last != NULL ? &last : to->wait_list,
         .out_event = is_last ? to->out_event : &event};
-    rlo_status status = rlo__prepared_launch_enqueue(
-        plan->context,
-        &step->planned->launches[launches[n]],
-        atomic_load_explicit(&step->programs[launches[n]],
-                             memory_order_acquire),
-        &target);
+    rlo_status status = rlo__planned_enqueue(launches[n], &target);
     if (last != NULL) {
       clReleaseEvent(last);
     }
@@ -208,20 +203,16 @@ static rlo_status enqueue(rlo_plan *plan,
           NULL, 0, context->device_info.base_alignment_bytes}};
   RLO_TRY(resolve(plan, bound));
   /* Every launch is chosen and built before the first one is enqueued. */
-  int32_t launches[RLO__PLAN_MAX_STEPS];
+  rlo__planned *launches[RLO__PLAN_MAX_STEPS];
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    RLO_TRY(rlo__planned_choose(context,
-                                plan->steps[n].planned,
-                                bound[plan->steps[n].src].alignment_bytes,
-                                bound[plan->steps[n].dst].alignment_bytes,
-                                &launches[n]));
+    RLO_TRY(rlo__plan_step_choose(&plan->steps[n],
+                                  bound[plan->steps[n].src].alignment_bytes,
+                                  bound[plan->steps[n].dst].alignment_bytes,
+                                  &launches[n]));
   }
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    RLO_TRY(rlo__plan_step_build(context,
-                                 &plan->steps[n],
-                                 launches[n],
-                                 RLO__BUILD_FOREGROUND,
-                                 &launches[n]));
+    RLO_TRY(
+        rlo__planned_build(launches[n], RLO__BUILD_FOREGROUND, &launches[n]));
   }
   return plan->num_steps == 0 ? enqueue_marker(to)
                               : enqueue_launches(plan, launches, bound, to);

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/measure.h"
 
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/threshold.h"
+#include "ir/problem.h"
 #include "runtime/cl_error.h"
-#include "runtime/prepared_launch.h"
-#include "runtime/timing.h"
 
 enum {
   /** Enough rounds to distinguish 2 % on a machine with little other load. */
   MAX_ROUNDS = 16,
-  /** The slower half is eliminated after so many rounds. */
-  ROUNDS_PER_ELIMINATION = 2,
-  /** However little time is allowed: without a round there is no result. */
-  MIN_ROUNDS = 1,
   /** A sample of a short kernel is the best of several runs. */
   SAMPLE_NANOS = 500000,
-  MAX_RUNS_PER_SAMPLE = 20
+  MAX_RUNS_PER_SAMPLE = 20,
+  /** The least that rlo_copy_limit copies. */
+  MIN_COPY_BYTES = 4096,
+  /** Divides the bytes copied, so that no kernel for a tail is measured. */
+  COPY_GRAIN_BYTES = 64
 };
 
 #define DEFAULT_SECONDS 2.0
@@ -26,313 +28,437 @@ enum {
 /** The share of the time after which no more candidates are built. */
 #define BUILDING_SHARE 0.5
 
+/** A candidate that is slower than the fastest by this factor is eliminated. */
+#define MOST_LOSS 1.25
+
 /** A candidate must be faster by this factor to replace the default choice. */
 #define MIN_GAIN 1.02
 
-/** A candidate whose kernel was built and run. */
-typedef struct timed_candidate {
-  rlo__prepared_launch launch;
-  rlo__program_slot program;
-  /** Takes no more samples: too slow, or the device cannot run it. */
-  bool is_eliminated;
-  /** Over all samples. */
-  double best_nanos;
-  /** One sample per round, the first num_rounds of them. */
-  double nanos[MAX_ROUNDS];
-  int32_t num_rounds;
-} timed_candidate;
+/* ------------------------------------------------------------------- timing */
 
-typedef struct measurement {
+/** A queue with profiling and two buffers of the library's own, to time kernels
+ *  on. */
+typedef struct bench {
+  /** Borrowed. */
   rlo_context *context;
-  /** rlo__clock_seconds() at the start, and the seconds allowed. */
-  double begun, seconds;
-  rlo_problem problem;
-  rlo__candidate *candidates;
-  int32_t num_candidates;
-  /** The first num_timed candidates. */
-  timed_candidate timed[RLO__MAX_PLAN_CANDIDATES];
-  int32_t num_timed;
-  /** The copy kernel, on as many bytes as the smaller buffer has. */
-  timed_candidate copy;
-  int64_t copy_bytes;
-  rlo__timing timing;
-} measurement;
+  cl_command_queue queue;
+  cl_mem src, dst;
+} bench;
 
-static rlo_status run_once(const measurement *m,
-                           timed_candidate *one,
+/** Creates a buffer and writes every byte of it: memory that was never written
+ *  is often not allocated, and reading it measures the speed of a single page
+ *  of zeros. */
+static rlo_status create_buffer(const bench *b,
+                                int64_t bytes,
+                                cl_mem *out_buffer) {
+  /* One byte long, so that it divides any size. */
+  const cl_uchar pattern = 0x5a;
+  const int64_t most_bytes = rlo__thresholds.runtime_fill_bytes;
+  RLO_TRY(rlo_buffer_create(b->context, rlo__max(bytes, 1), out_buffer));
+  for (int64_t at = 0; at < bytes; at += most_bytes) {
+    RLO_TRY(RLO_CL(clEnqueueFillBuffer,
+                   b->queue,
+                   *out_buffer,
+                   &pattern,
+                   sizeof pattern,
+                   (size_t)at,
+                   (size_t)rlo__min(bytes - at, most_bytes),
+                   0,
+                   NULL,
+                   NULL));
+  }
+  return RLO_CL(clFinish, b->queue);
+}
+
+/** On failure too, the caller calls close_bench. */
+static rlo_status open_bench(int64_t src_bytes, int64_t dst_bytes, bench *b) {
+  cl_int code = CL_SUCCESS;
+  b->queue = clCreateCommandQueue(b->context->cl_context,
+                                  b->context->cl_device,
+                                  CL_QUEUE_PROFILING_ENABLE,
+                                  &code);
+  RLO_TRY(rlo__cl_error_check("clCreateCommandQueue", code));
+  RLO_TRY(create_buffer(b, src_bytes, &b->src));
+  return create_buffer(b, dst_bytes, &b->dst);
+}
+
+static void close_bench(bench *b) {
+  if (b->queue != NULL) {
+    clFinish(b->queue);
+    clReleaseCommandQueue(b->queue);
+  }
+  rlo_buffer_release(b->context, b->src);
+  rlo_buffer_release(b->context, b->dst);
+}
+
+double rlo__timing_choose(double host_nanos, double device_nanos) {
+  /* A launch and a wait take some 10 to 100 us beside a kernel of 1 us. */
+  const double most_ratio = 1e4;
+  /* The two clocks need not run equally fast. */
+  const double tolerance = 1.1;
+  bool is_believed = device_nanos * most_ratio >= host_nanos &&
+                     device_nanos <= host_nanos * tolerance;
+  return is_believed ? device_nanos : host_nanos;
+}
+
+static cl_ulong time_of(cl_event event, cl_profiling_info what) {
+  cl_ulong nanos = 0;
+  cl_int code =
+      clGetEventProfilingInfo(event, what, sizeof nanos, &nanos, NULL);
+  return code == CL_SUCCESS ? nanos : 0;
+}
+
+/** Runs a launch once, which is built before.
+ *  @param out_nanos  by the device's clock; where that is not believed, or
+ *                    unknown, by the host's. */
+static rlo_status run_once(const bench *b,
+                           rlo__planned *planned,
                            double *out_nanos) {
   cl_event event = NULL;
-  const rlo__launch_target target = {.queue = m->timing.queue,
-                                     .src = m->timing.src,
-                                     .dst = m->timing.dst,
-                                     .out_event = &event};
+  const rlo__launch_target target = {
+      .queue = b->queue, .src = b->src, .dst = b->dst, .out_event = &event};
+  RLO_TRY(rlo__planned_build(planned, RLO__BUILD_FOREGROUND, &planned));
   double begun = rlo__clock_seconds();
-  RLO_TRY(rlo__prepared_launch_enqueue(
-      m->context, &one->launch, atomic_load(&one->program), &target));
-  return rlo__timing_wait(event, begun, out_nanos);
-}
-
-static rlo_status take_sample(measurement *m,
-                              timed_candidate *one,
-                              double *out_nanos) {
-  double total_nanos = 0.0;
-  *out_nanos = 0.0;
-  for (int32_t n = 0;
-       n < MAX_RUNS_PER_SAMPLE && total_nanos < (double)SAMPLE_NANOS;
-       ++n) {
-    double nanos = 0.0;
-    RLO_TRY(run_once(m, one, &nanos));
-    total_nanos += nanos;
-    if (n == 0 || nanos < *out_nanos) {
-      *out_nanos = nanos;
-    }
+  RLO_TRY(rlo__planned_enqueue(planned, &target));
+  rlo_status status = RLO_CL(clWaitForEvents, 1, &event);
+  *out_nanos = (rlo__clock_seconds() - begun) * 1e9;
+  const cl_ulong device_begin = time_of(event, CL_PROFILING_COMMAND_START);
+  const cl_ulong device_end = time_of(event, CL_PROFILING_COMMAND_END);
+  if (device_begin > 0 && device_end > device_begin) {
+    *out_nanos =
+        rlo__timing_choose(*out_nanos, (double)(device_end - device_begin));
   }
-  if (one->best_nanos <= 0.0 || *out_nanos < one->best_nanos) {
-    one->best_nanos = *out_nanos;
-  }
-  return RLO_OK;
+  clReleaseEvent(event);
+  return status;
 }
 
-static rlo_status take_sample_of_round(measurement *m, timed_candidate *one) {
-  RLO_TRY(take_sample(m, one, &one->nanos[one->num_rounds]));
-  ++one->num_rounds;
-  return RLO_OK;
-}
-
-/** Builds a launch, runs it once (drivers do extra work at the first launch),
- *  and takes a first sample. */
-static rlo_status begin_timing(measurement *m,
-                               const rlo__launch *launch,
-                               timed_candidate *one) {
-  double unused = 0.0;
-  one->is_eliminated = true;
-  RLO_TRY(rlo__prepared_launch_init(m->context, launch, &one->launch));
-  RLO_TRY(rlo__prepared_launch_build(
-      m->context, &one->launch, RLO__BUILD_FOREGROUND, &one->program, NULL));
-  RLO_TRY(run_once(m, one, &unused));
-  RLO_TRY(take_sample(m, one, &unused));
-  one->is_eliminated = false;
-  return RLO_OK;
-}
-
-static rlo_status begin_copy(measurement *m,
-                             int64_t alignment_bytes,
-                             rlo__launch *launch) {
+/** Plans the copy of so many bytes by the copy kernel. */
+static rlo_status plan_copy(rlo_context *context,
+                            int64_t bytes,
+                            rlo__planned **out_planned) {
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
+  options.family = "copy";
+  rlo__plan_rows rows;
+  RLO_TRY(rlo__plan_rows_find(&context->device_info, &options, &rows));
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo__copy_problem_init(m->copy_bytes, problem);
-  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  options.family = "copy";
-  const rlo__plan_request request = {.problem = problem,
-                                     .device = &m->context->device_info,
-                                     .options = &options,
-                                     .src_alignment_bytes = alignment_bytes,
-                                     .dst_alignment_bytes = alignment_bytes};
-  rlo_status status = rlo__planner_choose(&request, NULL, launch);
+  problem->unit_bits = 8;
+  problem->num_axes = 1;
+  problem->extents[0] = bytes;
+  problem->src.axis[0] = 1;
+  problem->dst.axis[0] = 1;
+  problem->src_bytes = bytes;
+  problem->dst_bytes = bytes;
+  problem->read_bytes = bytes;
+  problem->written_bytes = bytes;
+  const rlo_device_info *device = &context->device_info;
+  const rlo__planned_terms terms = {
+      .device_class = rows.device_class,
+      .family = (int64_t)(uintptr_t)rows.family,
+      .src_alignment_bytes = device->base_alignment_bytes,
+      .dst_alignment_bytes = device->base_alignment_bytes,
+      .max_group_items = device->max_work_group_items};
+  rlo_status status = rlo__planned_get(context, problem, &terms, out_planned);
   rlo__free(problem);
-  RLO_TRY(status);
-  return begin_timing(m, launch, &m->copy);
+  return status;
 }
 
-static double seconds_of(const measurement *m) {
-  return rlo__clock_seconds() - m->begun;
+/* ------------------------------------------------------------ the copy limit
+ */
+
+static int compare_nanos(const void *a, const void *b) {
+  double left = *(const double *)a;
+  double right = *(const double *)b;
+  return (left > right) - (left < right);
 }
 
-static bool is_over(const measurement *m, double share) {
-  return seconds_of(m) >= share * m->seconds;
+rlo_status rlo_copy_limit(rlo_context *context,
+                          int64_t bytes,
+                          int32_t rounds,
+                          double *out_gb_per_s) {
+  RLO_REQUIRE(context, out_gb_per_s);
+  if (bytes < MIN_COPY_BYTES || rounds < 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a copy of %lld bytes in %d rounds; at least %d bytes and "
+                    "one round",
+                    (long long)bytes,
+                    (int)rounds,
+                    (int)MIN_COPY_BYTES);
+  }
+  RLO_TRY(rlo__context_check_process(context));
+  bytes -= bytes % COPY_GRAIN_BYTES;
+  bench b = {.context = context};
+  rlo__planned *copy = NULL;
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  double *nanos = rlo__alloc_array((size_t)rounds, sizeof *nanos);
+  if (nanos == NULL) {
+    goto fail;
+  }
+  RLO_TRY_GOTO(plan_copy(context, bytes, &copy));
+  RLO_TRY_GOTO(open_bench(bytes, bytes, &b));
+  RLO_TRY_GOTO(run_once(&b, copy, &nanos[0])); /* to warm up */
+  for (int32_t i = 0; i < rounds; ++i) {
+    RLO_TRY_GOTO(run_once(&b, copy, &nanos[i]));
+  }
+  qsort(nanos, (size_t)rounds, sizeof *nanos, compare_nanos);
+  double median = (nanos[(rounds - 1) / 2] + nanos[rounds / 2]) / 2;
+  *out_gb_per_s = 2.0 * (double)bytes / median;
+fail:
+  close_bench(&b);
+  rlo__planned_release(copy);
+  rlo__free(nanos);
+  return status;
 }
 
-/** The first candidate must run; any other that the device cannot build or run
- *  is eliminated. */
-static rlo_status begin_all(measurement *m) {
-  for (int32_t n = 0; n < m->num_candidates; ++n) {
-    if (n > 0 && is_over(m, BUILDING_SHARE)) {
-      break;
-    }
-    timed_candidate *one = &m->timed[m->num_timed++];
-    rlo_status status = begin_timing(m, &m->candidates[n].launch, one);
-    if (status != RLO_OK &&
-        (n == 0 || (status != RLO_BUILD_FAILED && status != RLO_UNSUPPORTED))) {
-      return status;
+/* --------------------------------------------------------------- candidates */
+
+/** A launch that is timed. */
+typedef struct contender {
+  rlo__planned *planned;
+  /** Over all samples; 0 before the first. */
+  double best_nanos;
+  /** Takes no more samples: too slow, or the device cannot run it. */
+  bool is_out;
+} contender;
+
+typedef struct contest {
+  bench bench;
+  /** rlo__clock_seconds() at the start, and the seconds allowed. */
+  double begun, seconds;
+  rlo_problem problem;
+  /** Each candidate is that of the contender in the same place. */
+  rlo__candidate candidates[RLO__MAX_PLAN_CANDIDATES];
+  contender contenders[RLO__MAX_PLAN_CANDIDATES];
+  int32_t count;
+  /** The copy kernel, on as many bytes as the smaller buffer has. */
+  contender copy;
+  int64_t copy_bytes;
+} contest;
+
+/** Makes the problem canonical and lists its candidates. */
+static rlo_status list_candidates(const rlo_plan_options *options,
+                                  const rlo__planned_terms *terms,
+                                  contest *c) {
+  const rlo__plan_request request = {
+      .problem = &c->problem,
+      .device = &c->bench.context->device_info,
+      .options = options,
+      .src_alignment_bytes = terms->src_alignment_bytes,
+      .dst_alignment_bytes = terms->dst_alignment_bytes};
+  RLO_TRY(rlo__planner_list_candidates(&request, c->candidates, &c->count));
+  return c->count > 0
+             ? RLO_OK
+             : RLO_FAIL(RLO_INTERNAL, "there are no candidates to measure");
+}
+
+static rlo_status take_sample(const contest *c, contender *one) {
+  double total_nanos = 0.0;
+  for (int32_t n = 0;
+       n < MAX_RUNS_PER_SAMPLE && total_nanos < (double)SAMPLE_NANOS;
+       ++n) {
+    double nanos = 0.0;
+    RLO_TRY(run_once(&c->bench, one->planned, &nanos));
+    total_nanos += nanos;
+    if (one->best_nanos <= 0.0 || nanos < one->best_nanos) {
+      one->best_nanos = nanos;
     }
   }
   return RLO_OK;
 }
 
-/** Eliminates the slower half of the candidates left, but never the first. */
-static void eliminate_slower_half(measurement *m) {
-  int32_t num_left = 0;
-  for (int32_t n = 0; n < m->num_timed; ++n) {
-    num_left += !m->timed[n].is_eliminated;
-  }
-  int32_t num_out = num_left / 2;
-  for (; num_out > 0 && num_left > 2; --num_out) {
-    timed_candidate *slowest = NULL;
-    for (int32_t n = 1; n < m->num_timed; ++n) {
-      timed_candidate *one = &m->timed[n];
-      if (!one->is_eliminated &&
-          (slowest == NULL || one->best_nanos > slowest->best_nanos)) {
-        slowest = one;
-      }
-    }
-    if (slowest == NULL) {
-      return;
-    }
-    slowest->is_eliminated = true;
-    --num_left;
-  }
+static bool is_over(const contest *c, double share) {
+  return rlo__clock_seconds() - c->begun >= share * c->seconds;
 }
 
-static rlo_status take_rounds(measurement *m) {
-  eliminate_slower_half(m);
-  for (int32_t round = 0;
-       round < MIN_ROUNDS || (round < MAX_ROUNDS && !is_over(m, 1.0));
-       ++round) {
-    if (m->copy_bytes > 0) {
-      RLO_TRY(take_sample_of_round(m, &m->copy));
-    }
-    for (int32_t n = 0; n < m->num_timed; ++n) {
-      if (!m->timed[n].is_eliminated) {
-        RLO_TRY(take_sample_of_round(m, &m->timed[n]));
-      }
-    }
-    if (round % ROUNDS_PER_ELIMINATION == ROUNDS_PER_ELIMINATION - 1) {
-      eliminate_slower_half(m);
+/** Builds a contender and runs it once: drivers do extra work at the first
+ *  launch. */
+static rlo_status begin(contest *c, int32_t index) {
+  double unused = 0.0;
+  contender *one = &c->contenders[index];
+  RLO_TRY(rlo__planned_of_launch(
+      c->bench.context, &c->candidates[index].launch, NULL, &one->planned));
+  return run_once(&c->bench, one->planned, &unused);
+}
+
+/** The first contender must run; any other that the device cannot build or run
+ *  is out. */
+static rlo_status begin_all(contest *c) {
+  double unused = 0.0;
+  RLO_TRY(begin(c, 0));
+  for (int32_t n = 1; n < c->count; ++n) {
+    rlo_status status =
+        is_over(c, BUILDING_SHARE) ? RLO_UNSUPPORTED : begin(c, n);
+    c->contenders[n].is_out = status != RLO_OK;
+    if (status != RLO_UNSUPPORTED && status != RLO_BUILD_FAILED) {
+      RLO_TRY(status);
     }
   }
-  return RLO_OK;
+  return c->copy_bytes > 0 ? run_once(&c->bench, c->copy.planned, &unused)
+                           : RLO_OK;
 }
 
-/** The median, over the rounds that both took part in, of the factor by which
- *  `one` was faster than `other` in the same round: load that varies
- *  slows both. */
-static double median_gain(const timed_candidate *one,
-                          const timed_candidate *other) {
-  double gains[MAX_ROUNDS];
-  int32_t count = 0;
-  for (int32_t n = 0; n < one->num_rounds && n < other->num_rounds; ++n) {
-    double gain = other->nanos[n] / one->nanos[n];
-    int32_t place = count++;
-    for (; place > 0 && gains[place - 1] > gain; --place) {
-      gains[place] = gains[place - 1];
-    }
-    gains[place] = gain;
-  }
-  return count == 0 ? 0.0 : (gains[(count - 1) / 2] + gains[count / 2]) / 2.0;
-}
-
-static double fraction_of(const measurement *m, const timed_candidate *one) {
-  double moved_bytes =
-      (double)m->problem.read_bytes + (double)m->problem.written_bytes;
-  return m->copy_bytes == 0 ? 0.0
-                            : median_gain(one, &m->copy) * moved_bytes /
-                                  (2.0 * (double)m->copy_bytes);
-}
-
-/** The fastest of those not eliminated, if it beats the first both in its best
- *  sample and round by round. */
-static int32_t find_best(const measurement *m) {
-  const timed_candidate *first = &m->timed[0];
+/** Returns the fastest that is left; the first, unless one gains enough. */
+static int32_t find_best(const contest *c) {
+  const contender *all = c->contenders;
   int32_t best = 0;
-  for (int32_t n = 1; n < m->num_timed; ++n) {
-    const timed_candidate *one = &m->timed[n];
-    if (!one->is_eliminated && one->best_nanos * MIN_GAIN < first->best_nanos &&
-        one->best_nanos < m->timed[best].best_nanos &&
-        median_gain(one, first) > MIN_GAIN) {
+  for (int32_t n = 1; n < c->count; ++n) {
+    if (!all[n].is_out && all[n].best_nanos < all[best].best_nanos &&
+        all[n].best_nanos * MIN_GAIN < all[0].best_nanos) {
       best = n;
     }
   }
   return best;
 }
 
-static void report_best(const measurement *m, rlo__measured *out_measured) {
-  int32_t best = find_best(m);
-  *out_measured = (rlo__measured){.family = m->candidates[best].family,
-                                  .schedule = m->candidates[best].schedule,
-                                  .fraction = fraction_of(m, &m->timed[best])};
-  rlo__log(&m->context->log,
-           RLO__LOG_INFO,
-           "timed %d of %d candidates in %.2f s: %s, %s, is best with %.3f of "
-           "the copy limit; the expected choice has %.3f",
-           (int)m->num_timed,
-           (int)m->num_candidates,
-           seconds_of(m),
-           out_measured->family->name,
-           out_measured->schedule->name,
-           out_measured->fraction,
-           fraction_of(m, &m->timed[0]));
-}
-
-static rlo_status run(measurement *m,
-                      const rlo_plan_options *options,
-                      int64_t alignment_bytes,
-                      rlo__measured *out_measured) {
-  const rlo__plan_request request = {.problem = &m->problem,
-                                     .device = &m->context->device_info,
-                                     .options = options,
-                                     .src_alignment_bytes = alignment_bytes,
-                                     .dst_alignment_bytes = alignment_bytes};
-  RLO_TRY(rlo__planner_list_candidates(
-      &request, m->candidates, &m->num_candidates));
-  if (m->num_candidates == 0) {
-    return RLO_FAIL(RLO_INTERNAL, "there are no candidates to measure");
-  }
-  const int64_t src_bytes = m->problem.src_bytes;
-  const int64_t dst_bytes = m->problem.dst_bytes;
-  RLO_TRY(rlo__timing_init(m->context, src_bytes, dst_bytes, &m->timing));
-  m->copy_bytes = rlo__min(src_bytes, dst_bytes);
-  m->begun = rlo__clock_seconds();
-  RLO_TRY(begin_all(m));
-  if (m->copy_bytes > 0) {
-    /* The launch of a candidate is not needed after its timing has begun. */
-    rlo__launch *scratch = &m->candidates[0].launch;
-    RLO_TRY(begin_copy(m, alignment_bytes, scratch));
-  }
-  RLO_TRY(take_rounds(m));
-  report_best(m, out_measured);
+static rlo_status take_rounds(contest *c) {
+  int32_t round = 0;
+  do {
+    if (c->copy_bytes > 0) {
+      RLO_TRY(take_sample(c, &c->copy));
+    }
+    for (int32_t n = 0; n < c->count; ++n) {
+      if (!c->contenders[n].is_out) {
+        RLO_TRY(take_sample(c, &c->contenders[n]));
+      }
+    }
+    const double most_nanos =
+        c->contenders[find_best(c)].best_nanos * MOST_LOSS;
+    for (int32_t n = 1; n < c->count; ++n) {
+      c->contenders[n].is_out |= c->contenders[n].best_nanos > most_nanos;
+    }
+  } while (++round < MAX_ROUNDS && !is_over(c, 1.0));
   return RLO_OK;
 }
 
-static void end_timing(measurement *m, timed_candidate *one) {
-  rlo__program_cache_put(m->context->programs, atomic_load(&one->program));
-  rlo__prepared_launch_deinit(&one->launch);
+static double fraction_of(const contest *c, int32_t index) {
+  double moved_bytes =
+      (double)c->problem.read_bytes + (double)c->problem.written_bytes;
+  return c->copy_bytes == 0
+             ? 0.0
+             : c->copy.best_nanos / c->contenders[index].best_nanos *
+                   moved_bytes / (2.0 * (double)c->copy_bytes);
 }
 
-static void close_measurement(measurement *m) {
-  for (int32_t n = 0; n < m->num_timed; ++n) {
-    end_timing(m, &m->timed[n]);
+/** Stores the best in the context's wisdom. A failure is logged. */
+static void remember(const contest *c,
+                     const rlo__planned_terms *terms,
+                     int32_t best) {
+  rlo_context *context = c->bench.context;
+  const rlo__family_query query = {
+      .problem = &c->problem,
+      .src_alignment_bytes = terms->src_alignment_bytes,
+      .dst_alignment_bytes = terms->dst_alignment_bytes};
+  const rlo__wisdom_entry entry =
+      rlo__wisdom_entry_of(&query,
+                           c->candidates[best].family,
+                           c->candidates[best].schedule,
+                           fraction_of(c, best));
+  rlo__rwlock_lock_write(&context->wisdom_lock);
+  rlo_status status = rlo__wisdom_put(&context->wisdom, &entry);
+  rlo__rwlock_unlock(&context->wisdom_lock);
+  rlo__plan_memo_clear(&context->memo);
+  if (status != RLO_OK) {
+    rlo__log(&context->log,
+             RLO__LOG_WARNING,
+             "the measurement is not remembered: %s",
+             rlo_error_last()->message);
   }
-  end_timing(m, &m->copy);
-  rlo__timing_deinit(&m->timing);
-  for (int32_t n = 0; m->candidates != NULL && n < RLO__MAX_PLAN_CANDIDATES;
-       ++n) {
-    rlo__launch_deinit(&m->candidates[n].launch);
-  }
-  rlo__free(m->candidates);
-  rlo__free(m);
 }
 
-rlo_status rlo__measure(rlo_context *context,
-                        const rlo_problem *problem,
-                        const rlo_plan_options *options,
-                        int64_t alignment_bytes,
-                        rlo__measured *out_measured) {
-  measurement *m = rlo__alloc(sizeof *m);
-  if (m == NULL) {
+/** Plans by the best contender. */
+static rlo_status decide(const contest *c, rlo__decided *decided) {
+  const int32_t best = find_best(c);
+  const rlo__candidate *chosen = &c->candidates[best];
+  rlo__planned_terms terms = decided->planned->terms;
+  const bool is_for_all = terms.family == 0 && terms.schedule == 0;
+  rlo__log(&c->bench.context->log,
+           RLO__LOG_INFO,
+           "timed %d candidates in %.2f s: %s, %s, is best with %.3f of the "
+           "copy limit; the expected choice has %.3f",
+           (int)c->count,
+           rlo__clock_seconds() - c->begun,
+           chosen->family->name,
+           chosen->schedule->name,
+           fraction_of(c, best),
+           fraction_of(c, 0));
+  if (is_for_all) {
+    remember(c, &terms, best);
+  }
+  terms.family = (int64_t)(uintptr_t)chosen->family;
+  terms.schedule = (int64_t)(uintptr_t)chosen->schedule;
+  rlo__planned *planned = NULL;
+  RLO_TRY(rlo__planned_get_again(decided->planned, &terms, &planned));
+  rlo__planned_release(decided->planned);
+  *decided =
+      (rlo__decided){planned, RLO_PLAN_DECISION_MEASURE, fraction_of(c, best)};
+  return RLO_OK;
+}
+
+static rlo_status run(contest *c,
+                      const rlo_plan_options *options,
+                      rlo__decided *decided) {
+  RLO_TRY(list_candidates(options, &decided->planned->terms, c));
+  const int64_t src_bytes = c->problem.src_bytes;
+  const int64_t dst_bytes = c->problem.dst_bytes;
+  RLO_TRY(open_bench(src_bytes, dst_bytes, &c->bench));
+  c->copy_bytes = rlo__min(src_bytes, dst_bytes);
+  if (c->copy_bytes > 0) {
+    RLO_TRY(plan_copy(c->bench.context, c->copy_bytes, &c->copy.planned));
+  }
+  c->begun = rlo__clock_seconds();
+  RLO_TRY(begin_all(c));
+  RLO_TRY(take_rounds(c));
+  return decide(c, decided);
+}
+
+static rlo_status hold_contest(const rlo_problem *problem,
+                               const rlo_plan_options *options,
+                               rlo__decided *decided) {
+  contest *c = rlo__alloc(sizeof *c);
+  if (c == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  m->context = context;
-  m->problem = *problem;
-  m->seconds =
+  c->bench.context = decided->planned->context;
+  c->seconds =
       options->measure_seconds > 0 ? options->measure_seconds : DEFAULT_SECONDS;
-  m->candidates =
-      rlo__alloc_array(RLO__MAX_PLAN_CANDIDATES, sizeof *m->candidates);
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  if (m->candidates != NULL) {
-    status = run(m, options, alignment_bytes, out_measured);
+  rlo__problem_copy(problem, &c->problem);
+  rlo_status status = run(c, options, decided);
+  close_bench(&c->bench);
+  for (int32_t n = 0; n < RLO__MAX_PLAN_CANDIDATES; ++n) {
+    rlo__planned_release(c->contenders[n].planned);
+    rlo__launch_deinit(&c->candidates[n].launch);
   }
-  close_measurement(m);
+  rlo__planned_release(c->copy.planned);
+  rlo__free(c);
+  return status;
+}
+
+static bool is_open(const rlo_problem *problem, const rlo__decided *decided) {
+  return decided->planned->family != NULL && !rlo_problem_loads(problem) &&
+         decided->decision != RLO_PLAN_DECISION_WISDOM;
+}
+
+rlo_status rlo__measure(const rlo_problem *problem,
+                        const rlo_plan_options *options,
+                        rlo__decided *decided) {
+  if (!is_open(problem, decided)) {
+    return RLO_OK;
+  }
+  rlo_context *context = decided->planned->context;
+  rlo__planned *again = NULL;
+  rlo__mutex_lock(&context->measuring);
+  /* Another thread may have measured meanwhile. */
+  rlo_status status = rlo__planned_get_again(
+      decided->planned, &decided->planned->terms, &again);
+  if (status == RLO_OK) {
+    rlo__planned_release(decided->planned);
+    *decided = (rlo__decided){again, again->decision, again->measured_fraction};
+    if (is_open(problem, decided)) {
+      status = hold_contest(problem, options, decided);
+    }
+  }
+  rlo__mutex_unlock(&context->measuring);
   return status;
 }

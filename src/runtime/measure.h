@@ -2,40 +2,46 @@
 #ifndef RLO_RUNTIME_MEASURE_H
 #define RLO_RUNTIME_MEASURE_H
 
-#include "plan/planner.h"
-#include "runtime/context.h"
+#include "runtime/planned.h"
 
-/** The fastest candidate. */
-typedef struct rlo__measured {
-  const rlo__family *family;
-  const rlo__schedule *schedule;
-  /** Its rate as a fraction of the copy kernel's; 0 if there is nothing to
-   *  copy. */
-  double fraction;
-} rlo__measured;
+/** A launch with the reason why it was chosen. */
+typedef struct rlo__decided {
+  /** A reference. */
+  rlo__planned *planned;
+  rlo_plan_decision decision;
+  /** If wisdom or a measurement decided: its rate as a fraction of the copy
+   *  kernel's; 0 if there is nothing to copy. */
+  double measured_fraction;
+} rlo__decided;
 
 /**
- * Times the candidates of a problem on buffers of the library's own, and finds
- * the fastest.
+ * Times the candidates of a problem on buffers of the library's own, and plans
+ * the problem by the fastest, which becomes wisdom unless the options name a
+ * family or a schedule. Does nothing for an empty problem, for one that wisdom
+ * knows, and for one that loads indices: its time depends on their values.
  *
  * Candidates are built in the order in which they are listed, for at most half
- * of the time; the slower half is eliminated. Then come rounds, in each of
- * which every candidate left and the copy kernel take one sample; after every
- * second round the slower half is eliminated. The first candidate, the choice
- * without measuring, is never eliminated. It loses only to one that is 2 %
- * faster both in its best sample, because other load on the machine only adds
- * time, and in the median over the rounds that both took part in, because such
- * load slows neighbours alike.
+ * of the time. Then come rounds, in each of which every candidate and the copy
+ * kernel take one sample; after each round those far slower than the fastest
+ * are eliminated. The best sample of a candidate counts, because other load on
+ * the machine only adds time. The first candidate, the choice without
+ * measuring, is never eliminated, and loses only to one that is 2 % faster.
  *
- * @param problem  as passed to rlo_plan_create, with at least one point.
- * @param options  those of rlo_plan_create, checked; not NULL.
- * @param alignment_bytes  of both memories, which the candidates rely on.
- * @return as rlo_plan_create.
+ * @param problem  as passed to rlo_plan_create.
+ * @param options  those of rlo_plan_create, read.
+ * @param decided  in/out.
+ * @return as rlo_plan_create. Threads: safe; they wait for each other.
  */
-RLO_NODISCARD rlo_status rlo__measure(rlo_context *context,
-                                      const rlo_problem *problem,
+RLO_NODISCARD rlo_status rlo__measure(const rlo_problem *problem,
                                       const rlo_plan_options *options,
-                                      int64_t alignment_bytes,
-                                      rlo__measured *out_measured);
+                                      rlo__decided *decided);
+
+/**
+ * Chooses between two measurements of a command: that of the device's clock,
+ * unless it is less than 1/10,000 of the host's, which also waits, or longer
+ * than that. Some drivers' clocks stand still (Mesa 22.3's llvmpipe counts 1 ns
+ * for 10 ms) or count in another unit.
+ */
+double rlo__timing_choose(double host_nanos, double device_nanos);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 #include "ir/problem.h"
 #include "ir/update.h"
@@ -12,6 +13,9 @@
 #include "runtime/context.h"
 
 enum {
+  /** Alignment beyond a cache line gains nothing, and a smaller requirement
+   *  admits more offsets to the fast kernel. */
+  ENOUGH_ALIGNMENT_BYTES = 64,
   /** The size of the widest number in the inverted ids, and of the widest sum
    *  of a part. */
   SCRATCH_ALIGNMENT_BYTES = 8
@@ -24,100 +28,132 @@ _Static_assert(RLO__PLAN_MAX_STEPS >=
 /** The planning of one problem as a step of a plan. */
 typedef struct step_request {
   const rlo_problem *problem;
-  /** NULL: the defaults. */
+  /** The caller's, read. */
   const rlo_plan_options *options;
   /** The operands that the step takes. */
   rlo__operand_side src, dst, indices;
 } step_request;
 
-/** Adds a step, which takes over what was planned for it. */
-static rlo__plan_step *add_step(rlo_plan *plan, rlo__planned *planned) {
-  rlo__plan_step *step = &plan->steps[plan->num_steps++];
-  plan->info.num_steps = plan->num_steps;
-  step->planned = planned;
-  return step;
-}
-
-static rlo_device_class class_of(const rlo_context *context,
-                                 const rlo_plan_options *options) {
-  return options != NULL && options->device_class != RLO_DEVICE_CLASS_AUTO
-             ? options->device_class
-             : context->device_info.device_class;
-}
-
-/** Describes the plan by what was planned for its last problem. */
-static void describe(rlo_plan *plan, const rlo__planned *planned) {
-  plan->info.schedule = planned->schedule->name;
-  plan->info.decision = planned->decision;
-  plan->info.measured_fraction = planned->measured_fraction;
-  if (planned->family != NULL) {
-    plan->info.family = planned->family->name;
-    plan->info.device_class = planned->family->device_class;
-    plan->info.parameters = planned->parameters;
-  }
-}
-
 static int64_t whole_bytes(int64_t bits) {
   return bits > 0 && bits % 8 == 0 ? bits / 8 : 1;
 }
 
+/** Returns the largest power of two that divides an element's size: the least
+ *  alignment that an enqueue accepts. */
+static int64_t element_alignment(int32_t unit_bits) {
+  return whole_bytes(unit_bits) & -whole_bytes(unit_bits);
+}
+
+/** Adds a step, which takes over what was planned for it. */
+static rlo__plan_step *add_step(rlo_plan *plan, const rlo__decided *decided) {
+  rlo__plan_step *step = &plan->steps[plan->num_steps++];
+  plan->info.num_steps = plan->num_steps;
+  step->aligned = *decided;
+  return step;
+}
+
+/** Describes the plan by its last step. */
+static void describe(rlo_plan *plan) {
+  if (plan->num_steps == 0) {
+    return;
+  }
+  const rlo__decided *decided = &plan->steps[plan->num_steps - 1].aligned;
+  const rlo__planned *planned = decided->planned;
+  if (planned->family != NULL) {
+    plan->info.family = planned->family->name;
+    plan->info.device_class = planned->family->device_class;
+    plan->info.schedule = planned->schedule->name;
+    plan->info.decision = decided->decision;
+    plan->info.measured_fraction = decided->measured_fraction;
+    plan->info.parameters = planned->parameters;
+  }
+}
+
+/** Plans a launch for memory as aligned as the device aligns it. A forced
+ *  family may refuse that, and take memory aligned to the element. */
+static rlo_status plan_aligned(rlo_context *context,
+                               const step_request *r,
+                               const rlo__planned_terms *element,
+                               rlo__decided *out_decided) {
+  const int64_t enough = rlo__min(context->device_info.base_alignment_bytes,
+                                  ENOUGH_ALIGNMENT_BYTES);
+  rlo__planned_terms terms = *element;
+  terms.src_alignment_bytes = rlo__max(enough, terms.src_alignment_bytes);
+  terms.dst_alignment_bytes = rlo__max(enough, terms.dst_alignment_bytes);
+  rlo__planned *planned = NULL;
+  rlo_status status = rlo__planned_get(context, r->problem, &terms, &planned);
+  if (status == RLO_UNSUPPORTED) {
+    status = rlo__planned_get(context, r->problem, element, &planned);
+  }
+  RLO_TRY(status);
+  *out_decided =
+      (rlo__decided){planned, planned->decision, planned->measured_fraction};
+  if (r->options->effort == RLO_EFFORT_MEASURE) {
+    status = rlo__measure(r->problem, r->options, out_decided);
+  }
+  if (status != RLO_OK) {
+    rlo__planned_release(out_decided->planned);
+  }
+  return status;
+}
+
 /** Plans one problem and adds it as a step. An empty problem adds no step. */
 static rlo_status add_problem(rlo_plan *plan, const step_request *r) {
-  rlo__planned *planned = NULL;
-  RLO_TRY(rlo__planned_get(plan->context, r->problem, r->options, &planned));
-  describe(plan, planned);
-  if (planned->family == NULL) {
-    rlo__planned_release(planned);
+  rlo_context *context = plan->context;
+  rlo__plan_rows rows;
+  RLO_TRY(rlo__plan_rows_find(&context->device_info, r->options, &rows));
+  const rlo__planned_terms terms = {
+      .device_class = rows.device_class,
+      .family = (int64_t)(uintptr_t)rows.family,
+      .schedule = (int64_t)(uintptr_t)rows.schedule,
+      .src_alignment_bytes = element_alignment(r->problem->unit_bits),
+      .dst_alignment_bytes =
+          element_alignment(rlo_problem_dst_unit_bits(r->problem)),
+      .max_group_items = context->device_info.max_work_group_items};
+  rlo__decided decided;
+  RLO_TRY(plan_aligned(context, r, &terms, &decided));
+  if (decided.planned->family == NULL) {
+    rlo__planned_release(decided.planned);
     return RLO_OK;
   }
-  rlo__plan_step *step = add_step(plan, planned);
+  rlo__plan_step *step = add_step(plan, &decided);
   step->src = r->src;
   step->dst = r->dst;
   step->indices = r->indices;
+  step->terms = terms;
+  step->has_one = r->options->is_aligned;
   return RLO_OK;
 }
 
-/** A launch that no problem is planned for, and one in its place in groups of
- *  one work-item, for a kernel that may run no more: working memory, too large
- *  for the stack. */
-typedef struct launch_pair {
-  rlo__launch usual, smallest;
-} launch_pair;
-
-static launch_pair *create_pair(void) {
-  launch_pair *pair = rlo__alloc_unset(sizeof *pair);
-  if (pair != NULL) {
-    rlo__launch_init(&pair->usual);
-    rlo__launch_init(&pair->smallest);
-  }
-  return pair;
-}
-
-static void destroy_pair(launch_pair *pair) {
-  rlo__launch_deinit(&pair->usual);
-  rlo__launch_deinit(&pair->smallest);
-  rlo__free(pair);
-}
-
-static rlo_status add_launches(rlo_plan *plan,
-                               const launch_pair *pair,
-                               rlo__operand_side src,
-                               rlo__operand_side dst) {
-  rlo__planned *planned = NULL;
-  RLO_TRY(rlo__planned_of_launch(
-      plan->context, &pair->usual, &pair->smallest, &planned));
-  rlo__plan_step *step = add_step(plan, planned);
+/** Adds a step of a launch that no problem is planned for. */
+static rlo_status add_launch(rlo_plan *plan,
+                             const rlo__launch *launch,
+                             rlo__operand_side src,
+                             rlo__operand_side dst) {
+  rlo__decided decided = {.planned = NULL};
+  RLO_TRY(
+      rlo__planned_of_launch(plan->context, launch, NULL, &decided.planned));
+  rlo__plan_step *step = add_step(plan, &decided);
   step->src = src;
   step->dst = dst;
   step->indices = RLO__OPERAND_NONE;
+  step->has_one = true;
   return RLO_OK;
 }
 
+/** Sets the launch of the last step, for whose kernel the earlier one, in
+ *  smaller groups, is the spare. */
+static rlo_status set_launch(rlo_plan *plan, const rlo__launch *launch) {
+  rlo__planned **planned = &plan->steps[plan->num_steps - 1].aligned.planned;
+  return rlo__planned_of_launch(plan->context, launch, *planned, planned);
+}
+
 /** Adds the launches that invert the ids of a segment sum into the scratch
- *  memory. */
+ *  memory: each in groups of one work-item first, for a kernel that may run no
+ *  more. @param launch  working memory. */
 static rlo_status add_order(rlo_plan *plan,
                             const rlo__segment_ids *ids,
-                            launch_pair *pair) {
+                            rlo__launch *launch) {
   const rlo_device_info *device = &plan->context->device_info;
   const rlo_device_class device_class = plan->info.device_class;
   rlo_device_info smallest = *device;
@@ -126,26 +162,28 @@ static rlo_status add_order(rlo_plan *plan,
   RLO_TRY(rlo__segment_order_cut(ids, device, device_class, &cut));
   plan->info.scratch_bytes = cut.scratch_bytes;
   for (int32_t phase = 0; phase < RLO__SEGMENT_ORDER_PHASES; ++phase) {
-    rlo__launch_clear(&pair->usual);
-    rlo__launch_clear(&pair->smallest);
+    rlo__launch_clear(launch);
     RLO_TRY(rlo__segment_order_emit(
-        ids, &cut, device, device_class, phase, &pair->usual));
-    RLO_TRY(rlo__segment_order_emit(
-        ids, &cut, &smallest, device_class, phase, &pair->smallest));
+        ids, &cut, &smallest, device_class, phase, launch));
     RLO_TRY(
-        add_launches(plan, pair, RLO__OPERAND_INDICES, RLO__OPERAND_SCRATCH));
+        add_launch(plan, launch, RLO__OPERAND_INDICES, RLO__OPERAND_SCRATCH));
+    rlo__launch_clear(launch);
+    RLO_TRY(rlo__segment_order_emit(
+        ids, &cut, device, device_class, phase, launch));
+    RLO_TRY(set_launch(plan, launch));
   }
   return RLO_OK;
 }
 
 /** Calls add_order with working memory. */
 static rlo_status plan_order(rlo_plan *plan, const rlo__segment_ids *ids) {
-  launch_pair *pair = create_pair();
-  if (pair == NULL) {
+  rlo__launch *launch = rlo__alloc(sizeof *launch);
+  if (launch == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = add_order(plan, ids, pair);
-  destroy_pair(pair);
+  rlo_status status = add_order(plan, ids, launch);
+  rlo__launch_deinit(launch);
+  rlo__free(launch);
   return status;
 }
 
@@ -164,42 +202,30 @@ static rlo_status add_parts(rlo_plan *plan,
   if (is_last) {
     own.effort = RLO_EFFORT_ESTIMATE;
   }
-  const rlo_plan_info first = plan->info;
   const step_request request = {.problem = problem,
                                 .options = &own,
                                 .src = RLO__OPERAND_SRC,
                                 .dst = RLO__OPERAND_SCRATCH,
                                 .indices = RLO__OPERAND_NONE};
-  RLO_TRY(add_problem(plan, &request));
-  if (is_last) {
-    /* The whole parts describe the plan. */
-    const int32_t num_steps = plan->num_steps;
-    plan->info = first;
-    plan->info.num_steps = num_steps;
-  }
-  return RLO_OK;
-}
-
-static rlo_status add_total(rlo_plan *plan, const rlo__sum_parts *parts) {
-  const rlo_device_info *device = &plan->context->device_info;
-  launch_pair *pair = create_pair();
-  rlo_status status = RLO_OK;
-  if (pair == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  RLO_TRY_GOTO(rlo__sum_parts_emit(parts, device, INT64_MAX, &pair->usual));
-  RLO_TRY_GOTO(rlo__sum_parts_emit(parts, device, 1, &pair->smallest));
-  status = add_launches(plan, pair, RLO__OPERAND_SCRATCH, RLO__OPERAND_DST);
-fail:
-  destroy_pair(pair);
-  return status;
+  return add_problem(plan, &request);
 }
 
 /** Working memory for the parts of a sum. */
 typedef struct sum_workspace {
   rlo__sum_parts parts;
   rlo_problem problem;
+  rlo__launch launch;
 } sum_workspace;
+
+/** Adds the launch that adds up the parts. */
+static rlo_status add_total(rlo_plan *plan, sum_workspace *w) {
+  const rlo_device_info *device = &plan->context->device_info;
+  RLO_TRY(rlo__sum_parts_emit(&w->parts, device, 1, &w->launch));
+  RLO_TRY(add_launch(plan, &w->launch, RLO__OPERAND_SCRATCH, RLO__OPERAND_DST));
+  rlo__launch_clear(&w->launch);
+  RLO_TRY(rlo__sum_parts_emit(&w->parts, device, INT64_MAX, &w->launch));
+  return set_launch(plan, &w->launch);
+}
 
 static rlo_status plan_parts(rlo_plan *plan,
                              const rlo_problem *problem,
@@ -217,6 +243,7 @@ static rlo_status plan_parts(rlo_plan *plan,
   }
   const rlo__sum_cut *cut = &w->parts.cut;
   RLO_TRY(add_parts(plan, &w->parts, false, options, &w->problem));
+  describe(plan);
   rlo__str words = rlo__str_over(plan->parameters, sizeof plan->parameters);
   rlo__sum_parts_describe(&w->parts, plan->info.parameters, &words);
   plan->info.parameters = plan->parameters;
@@ -224,7 +251,7 @@ static rlo_status plan_parts(rlo_plan *plan,
   if (cut->last_points > 0) {
     RLO_TRY(add_parts(plan, &w->parts, true, options, &w->problem));
   }
-  return add_total(plan, &w->parts);
+  return add_total(plan, w);
 }
 
 /** Adds the steps of a sum that is cut into parts, if it is to be cut. */
@@ -241,7 +268,9 @@ static rlo_status try_parts(rlo_plan *plan,
   if (w == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
+  rlo__launch_init(&w->launch);
   rlo_status status = plan_parts(plan, problem, options, limits, w, out_is_cut);
+  rlo__launch_deinit(&w->launch);
   rlo__free(w);
   return status;
 }
@@ -262,7 +291,9 @@ static rlo_status create_plan(rlo_context *context,
   plan->context = rlo__context_ref(context);
   plan->info.family = "none";
   plan->info.schedule = rlo__schedules[0].name;
-  plan->info.device_class = class_of(context, options);
+  plan->info.device_class = options->device_class != RLO_DEVICE_CLASS_AUTO
+                                ? options->device_class
+                                : context->device_info.device_class;
   plan->info.parameters = "";
   *out_plan = plan;
   return RLO_OK;
@@ -323,7 +354,9 @@ static rlo_status fill_from_problem(rlo_plan *plan,
       .src = RLO__OPERAND_SRC,
       .dst = RLO__OPERAND_DST,
       .indices = loads ? RLO__OPERAND_INDICES : RLO__OPERAND_NONE};
-  return add_problem(plan, &request);
+  RLO_TRY(add_problem(plan, &request));
+  describe(plan);
+  return RLO_OK;
 }
 
 /** Adds the problems of a segment sum: fills, which load and read nothing, and
@@ -334,11 +367,8 @@ static rlo_status add_segment_problems(rlo_plan *plan,
   for (int32_t n = 0; n < rlo_problem_list_count(sum->problems); ++n) {
     const rlo_problem *problem = rlo_problem_list_get(sum->problems, n);
     bool loads = rlo_problem_loads(problem);
-    rlo_plan_options own = RLO_PLAN_OPTIONS_INIT;
-    if (options != NULL) {
-      own = *options;
-      own.family = loads ? options->family : NULL;
-    }
+    rlo_plan_options own = *options;
+    own.family = loads ? options->family : NULL;
     plan->info.read_bytes += problem->read_bytes;
     plan->info.written_bytes += problem->written_bytes;
     const step_request request = {
@@ -349,6 +379,7 @@ static rlo_status add_segment_problems(rlo_plan *plan,
         .indices = loads ? RLO__OPERAND_SCRATCH : RLO__OPERAND_NONE};
     RLO_TRY(add_problem(plan, &request));
   }
+  describe(plan);
   return RLO_OK;
 }
 
@@ -397,6 +428,7 @@ static rlo_status create(rlo_context *context,
   RLO_TRY(rlo__context_check_process(context));
   rlo_plan_options known;
   RLO_TRY(rlo__plan_options_read(&options, &known));
+  options = &known;
   rlo_plan *plan = NULL;
   const int32_t max_steps =
       problem != NULL ? RLO__PLAN_PROBLEM_STEPS : RLO__PLAN_MAX_STEPS;

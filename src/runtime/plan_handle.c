@@ -25,68 +25,90 @@ void rlo_plan_release(rlo_plan *plan) {
     return;
   }
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    rlo__plan_step *step = &plan->steps[n];
-    for (int32_t i = 0; i < RLO__PLANNED_MAX_LAUNCHES; ++i) {
-      rlo__program_cache_put(
-          plan->context->programs,
-          atomic_load_explicit(&step->programs[i], memory_order_acquire));
-    }
-    rlo__planned_release(step->planned);
+    rlo__planned_release(plan->steps[n].aligned.planned);
+    rlo__planned_release(
+        atomic_load_explicit(&plan->steps[n].element, memory_order_acquire));
   }
   rlo__context_unref(plan->context);
   rlo__free(plan);
 }
 
-/* ---------------------------------------------------------------- preparing */
+/* ----------------------------------------------------- launches of a step */
 
-rlo_status rlo__plan_step_build(rlo_context *context,
-                                rlo__plan_step *step,
-                                int32_t index,
-                                rlo__build_priority priority,
-                                int32_t *out_index) {
-  rlo__planned *planned = step->planned;
-  *out_index = index;
-  if (!atomic_load_explicit(&planned->has_smaller[index],
-                            memory_order_acquire)) {
-    int64_t max_group_items = 0;
-    rlo_status status = rlo__prepared_launch_build(context,
-                                                   &planned->launches[index],
-                                                   priority,
-                                                   &step->programs[index],
-                                                   &max_group_items);
-    if (status == RLO_OK || max_group_items == 0) {
-      return status;
-    }
-    RLO_TRY(rlo__planned_shrink(context, planned, index, max_group_items));
+/** Finds the launch for memory aligned to the element, or plans it. */
+static rlo_status find_element(rlo__plan_step *step,
+                               rlo__planned **out_planned) {
+  *out_planned = atomic_load_explicit(&step->element, memory_order_acquire);
+  if (*out_planned != NULL) {
+    return RLO_OK;
   }
-  *out_index = index + RLO__PLANNED_SMALLER;
-  return rlo__prepared_launch_build(context,
-                                    &planned->launches[*out_index],
-                                    priority,
-                                    &step->programs[*out_index],
-                                    NULL);
-}
-
-/** Plans what is left of a step, and builds all of it. */
-static rlo_status prepare_step(rlo_context *context, rlo__plan_step *step) {
-  rlo__planned *planned = step->planned;
-  RLO_TRY(rlo__planned_complete(context, planned));
-  const bool has_second =
-      atomic_load_explicit(&planned->second, memory_order_acquire) ==
-      RLO__SECOND_THERE;
-  for (int32_t i = 0; i < (has_second ? 2 : 1); ++i) {
-    int32_t built = 0;
-    RLO_TRY(
-        rlo__plan_step_build(context, step, i, RLO__BUILD_BACKGROUND, &built));
+  rlo__planned *made = NULL;
+  RLO_TRY(rlo__planned_get_again(step->aligned.planned, &step->terms, &made));
+  if (atomic_compare_exchange_strong_explicit(&step->element,
+                                              out_planned,
+                                              made,
+                                              memory_order_acq_rel,
+                                              memory_order_acquire)) {
+    *out_planned = made;
+  } else {
+    /* Another thread was first. */
+    rlo__planned_release(made);
   }
   return RLO_OK;
+}
+
+rlo_status rlo__plan_step_choose(rlo__plan_step *step,
+                                 int64_t src_alignment_bytes,
+                                 int64_t dst_alignment_bytes,
+                                 rlo__planned **out_planned) {
+  rlo__planned *aligned = step->aligned.planned;
+  const rlo__planned_terms *needed = &aligned->terms;
+  *out_planned = aligned;
+  if (src_alignment_bytes >= needed->src_alignment_bytes &&
+      dst_alignment_bytes >= needed->dst_alignment_bytes) {
+    return RLO_OK;
+  }
+  /* An enqueue accepts no memory that is aligned to less than the element. */
+  rlo_status status =
+      step->has_one ? RLO_UNSUPPORTED : find_element(step, out_planned);
+  if (status != RLO_UNSUPPORTED) {
+    return status;
+  }
+  /* It was promised, or the family that the options name refuses. */
+  return RLO_FAIL(RLO_UNSUPPORTED,
+                  "the plan of family %s needs memory aligned to %lld and %lld "
+                  "bytes; this memory is aligned to %lld and %lld",
+                  aligned->family == NULL ? "none" : aligned->family->name,
+                  (long long)needed->src_alignment_bytes,
+                  (long long)needed->dst_alignment_bytes,
+                  (long long)src_alignment_bytes,
+                  (long long)dst_alignment_bytes);
+}
+
+/* ---------------------------------------------------------------- preparing */
+
+/** Plans what is left of a step, and builds all of it. */
+static rlo_status prepare_step(rlo__plan_step *step) {
+  rlo__planned *planned = NULL;
+  RLO_TRY(rlo__planned_build(
+      step->aligned.planned, RLO__BUILD_BACKGROUND, &planned));
+  if (step->has_one) {
+    return RLO_OK;
+  }
+  rlo_status status = find_element(step, &planned);
+  if (status == RLO_UNSUPPORTED) {
+    /* A family that the options name may take aligned memory only. */
+    return RLO_OK;
+  }
+  RLO_TRY(status);
+  return rlo__planned_build(planned, RLO__BUILD_BACKGROUND, &planned);
 }
 
 rlo_status rlo_plan_prepare(rlo_plan *plan) {
   RLO_REQUIRE(plan);
   RLO_TRY(rlo__context_check_process(plan->context));
   for (int32_t n = 0; n < plan->num_steps; ++n) {
-    RLO_TRY(prepare_step(plan->context, &plan->steps[n]));
+    RLO_TRY(prepare_step(&plan->steps[n]));
   }
   return RLO_OK;
 }

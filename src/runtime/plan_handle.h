@@ -3,8 +3,8 @@
 #define RLO_RUNTIME_PLAN_HANDLE_H
 
 #include "plan/sum_parts.h"
+#include "runtime/measure.h"
 #include "runtime/operand.h"
-#include "runtime/planned.h"
 
 enum {
   /** The steps of a segment sum: three that invert the ids, two fills, the
@@ -20,24 +20,16 @@ typedef struct rlo__plan_step {
   /** The operands of the plan that the kernel takes as its source, destination
    *  and indices. */
   rlo__operand_side src, dst, indices;
-  /** A reference. */
-  rlo__planned *planned;
-  /** The programs of its launches. */
-  rlo__program_slot programs[RLO__PLANNED_MAX_LAUNCHES];
+  /** The launch for memory as aligned as its terms tell. */
+  rlo__decided aligned;
+  /** The launch for memory aligned to the element, planned by `terms` when an
+   *  enqueue needs it. A reference; NULL until then. */
+  _Atomic(rlo__planned *) element;
+  rlo__planned_terms terms;
+  /** There is no launch but `aligned`: the caller promised such memory, or it
+   *  runs on any. */
+  bool has_one;
 } rlo__plan_step;
-
-/**
- * Builds a launch of a step, unless it is built. If its kernel runs smaller
- * work-groups only than were planned, the one in place of it.
- * @param index      as rlo__planned_choose returns it.
- * @param out_index  of the launch to enqueue.
- * @return as rlo_plan_prepare. Threads: safe.
- */
-RLO_NODISCARD rlo_status rlo__plan_step_build(rlo_context *context,
-                                              rlo__plan_step *step,
-                                              int32_t index,
-                                              rlo__build_priority priority,
-                                              int32_t *out_index);
 
 struct rlo_plan {
   atomic_int_fast32_t num_references;
@@ -52,6 +44,18 @@ struct rlo_plan {
   int32_t num_steps;
   rlo__plan_step steps[];
 };
+
+/**
+ * Chooses the launch of a step for memories of these alignments, and plans it
+ * if it is not there.
+ * @param out_planned  borrowed from the step.
+ * @return RLO_OK; RLO_UNSUPPORTED if every launch needs larger alignments; as
+ *         rlo_plan_create. Threads: safe.
+ */
+RLO_NODISCARD rlo_status rlo__plan_step_choose(rlo__plan_step *step,
+                                               int64_t src_alignment_bytes,
+                                               int64_t dst_alignment_bytes,
+                                               rlo__planned **out_planned);
 
 /** Creates a plan, with the limits beyond which sums are cut into parts. @param
  *  limits NULL: those of the class. @return as rlo_plan_create. */

@@ -5,6 +5,12 @@
 
 #include "base/alloc.h"
 
+void rlo__memo_entry_init(rlo__memo_entry *entry,
+                          void (*destroy)(rlo__memo_entry *entry)) {
+  atomic_init(&entry->num_references, 1);
+  entry->destroy = destroy;
+}
+
 void rlo__memo_entry_retain(rlo__memo_entry *entry) {
   atomic_fetch_add_explicit(&entry->num_references, 1, memory_order_relaxed);
 }
@@ -18,19 +24,13 @@ void rlo__memo_entry_release(rlo__memo_entry *entry) {
   }
 }
 
-/** A key that is looked for. */
-typedef struct wanted_key {
-  const int64_t *key;
-  size_t key_count;
-} wanted_key;
-
 static bool is_wanted(const void *entry, const void *key) {
   const rlo__memo_entry *have = entry;
-  const wanted_key *wanted = key;
-  return have->key_count == wanted->key_count &&
+  const rlo__memo_key *wanted = key;
+  return have->key_count == wanted->count &&
          memcmp(have->key,
-                wanted->key,
-                wanted->key_count * sizeof wanted->key[0]) == 0;
+                wanted->numbers,
+                wanted->count * sizeof wanted->numbers[0]) == 0;
 }
 
 rlo_status rlo__plan_memo_init(rlo__plan_memo *memo, size_t capacity) {
@@ -41,20 +41,18 @@ rlo_status rlo__plan_memo_init(rlo__plan_memo *memo, size_t capacity) {
   return status;
 }
 
-/** Takes all entries out of the table, as a list. */
-static rlo__table_node *remove_all(rlo__plan_memo *memo) {
+void rlo__plan_memo_clear(rlo__plan_memo *memo) {
+  rlo__memo_entry *entry = NULL;
   rlo__table_node *list = NULL;
-  rlo__memo_entry *entry;
+  rlo__mutex_lock(&memo->mutex);
+  ++memo->generation;
   while ((entry = rlo__table_remove_oldest(&memo->table)) != NULL) {
     entry->node.next = list;
     list = &entry->node;
   }
-  return list;
-}
-
-static void release_all(rlo__plan_memo *memo, rlo__table_node *list) {
+  rlo__mutex_unlock(&memo->mutex);
   while (list != NULL) {
-    rlo__memo_entry *entry = rlo__table_entry_of(&memo->table, list);
+    entry = rlo__table_entry_of(&memo->table, list);
     list = list->next;
     rlo__memo_entry_release(entry);
   }
@@ -62,7 +60,7 @@ static void release_all(rlo__plan_memo *memo, rlo__table_node *list) {
 
 void rlo__plan_memo_deinit(rlo__plan_memo *memo) {
   if (memo->has_mutex) {
-    release_all(memo, remove_all(memo));
+    rlo__plan_memo_clear(memo);
     rlo__table_deinit(&memo->table);
     rlo__mutex_deinit(&memo->mutex);
   }
@@ -70,58 +68,50 @@ void rlo__plan_memo_deinit(rlo__plan_memo *memo) {
 
 /* One multiplication a number, of which a key has some forty: base/hash takes
  * six. Keys are compared, so that a collision costs a comparison. */
-uint64_t rlo__plan_memo_hash(const int64_t *key, size_t key_count) {
-  uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ key_count;
-  for (size_t n = 0; n < key_count; ++n) {
-    hash = (hash ^ (uint64_t)key[n]) * UINT64_C(0xbb67ae8584caa73b);
+static uint64_t hash_of(const rlo__memo_key *key) {
+  uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ key->count;
+  for (size_t n = 0; n < key->count; ++n) {
+    hash = (hash ^ (uint64_t)key->numbers[n]) * UINT64_C(0xbb67ae8584caa73b);
     hash ^= hash >> 29;
   }
   return hash ^ hash >> 32;
 }
 
-rlo__memo_entry *rlo__plan_memo_find(rlo__plan_memo *memo,
-                                     uint64_t hash,
-                                     const int64_t *key,
-                                     size_t key_count,
-                                     int64_t *out_generation) {
-  const wanted_key wanted = {key, key_count};
+rlo__memo_entry *rlo__plan_memo_find(rlo__plan_memo *memo, rlo__memo_key *key) {
+  key->hash = hash_of(key);
   rlo__mutex_lock(&memo->mutex);
   rlo__memo_entry *found =
-      rlo__table_find(&memo->table, hash, is_wanted, &wanted);
+      rlo__table_find(&memo->table, key->hash, is_wanted, key);
   if (found != NULL) {
     rlo__table_touch(&memo->table, found);
     rlo__memo_entry_retain(found);
     ++memo->num_hits;
   }
-  *out_generation = memo->generation;
+  key->generation = memo->generation;
   rlo__mutex_unlock(&memo->mutex);
   return found;
 }
 
-void rlo__plan_memo_add(rlo__plan_memo *memo,
-                        uint64_t hash,
-                        int64_t generation,
-                        rlo__memo_entry *entry) {
-  const wanted_key wanted = {entry->key, entry->key_count};
+rlo_status rlo__plan_memo_add(rlo__plan_memo *memo,
+                              const rlo__memo_key *key,
+                              rlo__memo_entry *entry) {
   rlo__memo_entry *gone = NULL;
+  entry->key = rlo__alloc_array(key->count, sizeof key->numbers[0]);
+  if (entry->key == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  memcpy(entry->key, key->numbers, key->count * sizeof key->numbers[0]);
+  entry->key_count = key->count;
   rlo__mutex_lock(&memo->mutex);
-  /* Another thread may have planned the same meanwhile. */
-  if (generation == memo->generation &&
-      rlo__table_find(&memo->table, hash, is_wanted, &wanted) == NULL) {
+  if (key->generation == memo->generation &&
+      rlo__table_find(&memo->table, key->hash, is_wanted, key) == NULL) {
     rlo__memo_entry_retain(entry);
-    rlo__table_insert(&memo->table, entry, hash);
+    rlo__table_insert(&memo->table, entry, key->hash);
     if (memo->table.count > memo->capacity) {
       gone = rlo__table_remove_oldest(&memo->table);
     }
   }
   rlo__mutex_unlock(&memo->mutex);
   rlo__memo_entry_release(gone);
-}
-
-void rlo__plan_memo_clear(rlo__plan_memo *memo) {
-  rlo__mutex_lock(&memo->mutex);
-  ++memo->generation;
-  rlo__table_node *list = remove_all(memo);
-  rlo__mutex_unlock(&memo->mutex);
-  release_all(memo, list);
+  return RLO_OK;
 }

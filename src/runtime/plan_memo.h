@@ -20,15 +20,19 @@ typedef struct rlo__memo_entry {
   void (*destroy)(struct rlo__memo_entry *entry);
 } rlo__memo_entry;
 
+/** Begins an entry with one reference and no key. */
+void rlo__memo_entry_init(rlo__memo_entry *entry,
+                          void (*destroy)(rlo__memo_entry *entry));
+
 /** Adds a reference. Threads: safe. */
 void rlo__memo_entry_retain(rlo__memo_entry *entry);
 
 /** Drops a reference; NULL is legal. Threads: safe. */
 void rlo__memo_entry_release(rlo__memo_entry *entry);
 
-/** The most recently used plans of a context, or moves of a place. Those of a
- *  context are forgotten when its wisdom changes, which might decide otherwise.
- *  Threads: safe, but for init and deinit. */
+/** The most recently used launches of a context, or moves of a place. Those of
+ *  a context are forgotten when its wisdom changes, which might decide
+ *  otherwise. Threads: safe, but for init and deinit. */
 typedef struct rlo__plan_memo {
   rlo__mutex mutex;
   bool has_mutex;
@@ -41,6 +45,16 @@ typedef struct rlo__plan_memo {
   int64_t num_hits;
 } rlo__plan_memo;
 
+/** A key that is looked for, and what rlo__plan_memo_find leaves for
+ *  rlo__plan_memo_add. */
+typedef struct rlo__memo_key {
+  /** Borrowed. */
+  const int64_t *numbers;
+  size_t count;
+  uint64_t hash;
+  int64_t generation;
+} rlo__memo_key;
+
 /** @param memo  zeroed. @return RLO_OK; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__plan_memo_init(rlo__plan_memo *memo,
                                              size_t capacity);
@@ -48,26 +62,20 @@ RLO_NODISCARD rlo_status rlo__plan_memo_init(rlo__plan_memo *memo,
 /** Forgets everything. A zeroed memo is legal. */
 void rlo__plan_memo_deinit(rlo__plan_memo *memo);
 
-/** The hash of a key, for the functions below. */
-uint64_t rlo__plan_memo_hash(const int64_t *key, size_t key_count);
-
 /**
  * Finds what was planned for a key.
- * @param out_generation  to be given to rlo__plan_memo_add if there is nothing.
+ * @param key  its numbers and their count; the rest is written.
  * @return a new reference; NULL if there is nothing.
  */
-rlo__memo_entry *rlo__plan_memo_find(rlo__plan_memo *memo,
-                                     uint64_t hash,
-                                     const int64_t *key,
-                                     size_t key_count,
-                                     int64_t *out_generation);
+rlo__memo_entry *rlo__plan_memo_find(rlo__plan_memo *memo, rlo__memo_key *key);
 
-/** Remembers what has just been planned, and takes a reference of its own;
- *  unless the memo was cleared since the generation. */
-void rlo__plan_memo_add(rlo__plan_memo *memo,
-                        uint64_t hash,
-                        int64_t generation,
-                        rlo__memo_entry *entry);
+/** Gives a copy of the key to what has just been planned, and remembers it with
+ *  a reference of the memo's own; unless another thread has planned the same
+ *  meanwhile, or the memo was cleared since rlo__plan_memo_find. @return
+ * RLO_OK; RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__plan_memo_add(rlo__plan_memo *memo,
+                                            const rlo__memo_key *key,
+                                            rlo__memo_entry *entry);
 
 /** Forgets everything: the wisdom has changed. */
 void rlo__plan_memo_clear(rlo__plan_memo *memo);

@@ -84,7 +84,6 @@ static void read_arguments(const rlo__launch *launch,
       num_bytes += to->num_bytes;
     }
   }
-  prepared->constant_bytes = num_bytes;
 }
 
 /* Copies what a launch points to into memory of the prepared launch. */
@@ -102,7 +101,6 @@ static rlo_status read_arrays(const rlo__launch *launch,
       (rlo__prepared_argument *)(void *)(memory + at.arguments);
   prepared->constants = (uint8_t *)memory + at.constants;
   prepared->num_arguments = launch->num_arguments;
-  prepared->num_numbers = (int32_t)count_numbers(launch);
   prepared->parts = (rlo__program_parts){.kernel_file = launch->kernel_file,
                                          .defines = defines,
                                          .num_defines = launch->num_defines,
@@ -254,10 +252,12 @@ static rlo_status check_limits(const rlo_context *context,
   return RLO_OK;
 }
 
-static rlo_status check_compiled_limits(const rlo_context *context,
-                                        const rlo__prepared_launch *prepared,
-                                        const rlo__program *program) {
+rlo_status rlo__prepared_launch_check(const rlo_context *context,
+                                      const rlo__prepared_launch *prepared,
+                                      const rlo__program *program,
+                                      int64_t *out_max_group_items) {
   if (group_items(prepared) > program->max_work_group_items) {
+    *out_max_group_items = program->max_work_group_items;
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "kernel %s wants groups of %lld work-items; compiled for "
                     "%s it can run %lld",
@@ -277,12 +277,12 @@ static rlo_status check_compiled_limits(const rlo_context *context,
   return RLO_OK;
 }
 
-/* ---------------------------------------------------------------- lifecycle */
+/* ----------------------------------------------------- lifecycle and enqueue
+ */
 
 rlo_status rlo__prepared_launch_init(rlo_context *context,
                                      const rlo__launch *launch,
                                      rlo__prepared_launch *prepared) {
-  atomic_init(&prepared->spec, NULL);
   RLO_TRY(read_arrays(launch, prepared));
   prepared->id = (uint64_t)atomic_fetch_add_explicit(
                      &context->last_launch_id, 1, memory_order_relaxed) +
@@ -296,126 +296,8 @@ rlo_status rlo__prepared_launch_init(rlo_context *context,
   return check_limits(context, launch, prepared);
 }
 
-static void free_spec(rlo__program_spec *spec) {
-  rlo__codegen_deinit(spec);
-  rlo__free(spec);
-}
-
 void rlo__prepared_launch_deinit(rlo__prepared_launch *prepared) {
-  free_spec(atomic_load_explicit(&prepared->spec, memory_order_acquire));
   rlo__free(prepared->memory);
-}
-
-static bool arguments_are_equal(const rlo__prepared_launch *a,
-                                const rlo__prepared_launch *b) {
-  if (a->num_arguments != b->num_arguments ||
-      a->constant_bytes != b->constant_bytes) {
-    return false;
-  }
-  for (int32_t i = 0; i < a->num_arguments; ++i) {
-    if (a->arguments[i].kind != b->arguments[i].kind) {
-      return false;
-    }
-  }
-  return memcmp(a->constants, b->constants, a->constant_bytes) == 0;
-}
-
-static bool parts_are_equal(const rlo__prepared_launch *a,
-                            const rlo__prepared_launch *b) {
-  if (strcmp(a->parts.kernel_file, b->parts.kernel_file) != 0 ||
-      a->parts.num_defines != b->parts.num_defines ||
-      a->num_numbers != b->num_numbers) {
-    return false;
-  }
-  for (int32_t d = 0; d < a->parts.num_defines; ++d) {
-    const rlo__define *of_a = &a->parts.defines[d];
-    const rlo__define *of_b = &b->parts.defines[d];
-    if (strcmp(of_a->name, of_b->name) != 0 || of_a->count != of_b->count) {
-      return false;
-    }
-  }
-  return memcmp(a->parts.numbers,
-                b->parts.numbers,
-                (size_t)a->num_numbers * sizeof(int64_t)) == 0;
-}
-
-bool rlo__prepared_launch_equal(const rlo__prepared_launch *a,
-                                const rlo__prepared_launch *b) {
-  return a->src_base_bytes == b->src_base_bytes &&
-         a->dst_base_bytes == b->dst_base_bytes && a->work_dim == b->work_dim &&
-         memcmp(a->global_size, b->global_size, sizeof a->global_size) == 0 &&
-         memcmp(a->local_size, b->local_size, sizeof a->local_size) == 0 &&
-         arguments_are_equal(a, b) && parts_are_equal(a, b);
-}
-
-/* The text of the program, made by whoever needs it first. */
-static rlo_status find_spec(rlo_context *context,
-                            rlo__prepared_launch *prepared,
-                            const rlo__program_spec **out_spec) {
-  rlo__program_spec *spec =
-      atomic_load_explicit(&prepared->spec, memory_order_acquire);
-  if (spec == NULL) {
-    rlo__program_spec *made = rlo__alloc(sizeof *made);
-    if (made == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    rlo_status status = rlo__codegen_parts(&prepared->parts, made);
-    if (status != RLO_OK) {
-      rlo__free(made);
-      return status;
-    }
-    atomic_fetch_add_explicit(&context->texts, 1, memory_order_relaxed);
-    if (atomic_compare_exchange_strong_explicit(&prepared->spec,
-                                                &spec,
-                                                made,
-                                                memory_order_acq_rel,
-                                                memory_order_acquire)) {
-      spec = made;
-    } else {
-      free_spec(made);
-    }
-  }
-  *out_spec = spec;
-  return RLO_OK;
-}
-
-rlo_status rlo__prepared_launch_build(rlo_context *context,
-                                      rlo__prepared_launch *prepared,
-                                      rlo__build_priority priority,
-                                      rlo__program_slot *slot,
-                                      int64_t *out_max_group_items) {
-  if (atomic_load_explicit(slot, memory_order_acquire) != NULL) {
-    return RLO_OK;
-  }
-  const rlo__program_spec *spec = NULL;
-  rlo__program *program = NULL;
-  RLO_TRY(find_spec(context, prepared, &spec));
-  RLO_TRY(rlo__program_cache_get(context->programs, spec, priority, &program));
-  rlo_status status = check_compiled_limits(context, prepared, program);
-  if (status != RLO_OK) {
-    if (out_max_group_items != NULL &&
-        group_items(prepared) > program->max_work_group_items) {
-      *out_max_group_items = program->max_work_group_items;
-    }
-    rlo__program_cache_put(context->programs, program);
-    return status;
-  }
-  rlo__program *none = NULL;
-  if (!atomic_compare_exchange_strong_explicit(
-          slot, &none, program, memory_order_acq_rel, memory_order_acquire)) {
-    /* Another thread stored the same program first. */
-    rlo__program_cache_put(context->programs, program);
-  }
-  return RLO_OK;
-}
-
-/* Takes over the event. */
-static void give_event(const rlo__launch_target *target, cl_event event) {
-  if (target->out_event != NULL) {
-    *target->out_event = event;
-  } else {
-    clReleaseEvent(event);
-  }
 }
 
 rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
@@ -442,7 +324,11 @@ rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
                     is_wanted ? &event : NULL);
     if (status == RLO_OK && is_wanted) {
       rlo__command_log_add(event);
-      give_event(target, event);
+      if (target->out_event != NULL) {
+        *target->out_event = event;
+      } else {
+        clReleaseEvent(event);
+      }
     }
   }
   rlo__kernel_pool_return(&program->kernels, kernel);

@@ -10,7 +10,7 @@
 #include "relayout/ops.h"
 #include "relayout/plan.h"
 #include "relayout/text.h"
-#include "runtime/timing.h"
+#include "runtime/measure.h"
 #include "support/device_suite.h"
 
 /* Building kernels takes most of the time: few candidates, and one shape. */

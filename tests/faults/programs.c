@@ -460,7 +460,7 @@ static rlo_status run_buffers(rlo_context *context, bool *out_is_right) {
 const fault_program fault_programs[FAULT_NUM_PROGRAMS] = {
     {"default", run_default, FAULT_IN_OWN_CONTEXT, 24, 66, 1},
     {"cached", run_cached, FAULT_IN_OWN_CONTEXT, 26, 57, 1},
-    {"measured", run_measured, FAULT_IN_SHARED_CONTEXT, 26, 40, 6},
+    {"measured", run_measured, FAULT_IN_SHARED_CONTEXT, 16, 40, 6},
     {"chain", fault_run_chain, FAULT_IN_SHARED_CONTEXT, 370, 115, 4},
     {"fused", fault_run_fused, FAULT_IN_SHARED_CONTEXT, 340, 22, 1},
     {"gather", fault_run_gather, FAULT_IN_SHARED_CONTEXT, 380, 112, 7},

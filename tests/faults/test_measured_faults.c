@@ -17,6 +17,8 @@ enum { ROUNDS = 3 };
 /* Measures with one fault. @return whether there was such a call. */
 static bool try_fault(const cl_fault *fault, int *num_commands) {
   double rate = -1.0;
+  /* A copy that is planned anew makes the same calls each time. */
+  rlo_context_clear_wisdom(device.context);
   cl_faults_begin(fault);
   rlo_status status = rlo_copy_limit(device.context, 4096, ROUNDS, &rate);
   if (cl_faults_end() <= fault->call) {

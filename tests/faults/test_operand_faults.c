@@ -78,10 +78,7 @@ RLO_TEST(test_operand_faults__a_kernel_that_is_not_made_is_not_enqueued) {
   cl_mem dst = clCreateBuffer(context, 0, BYTES, NULL, NULL);
   ck_assert(src != NULL && dst != NULL);
   rlo_plan *plan = plan_transpose();
-  rlo__program *program = NULL;
-  for (int n = 0; n < RLO__PLANNED_MAX_LAUNCHES && program == NULL; ++n) {
-    program = atomic_load(&plan->steps[0].programs[n]);
-  }
+  rlo__program *program = atomic_load(&plan->steps[0].aligned.planned->program);
   ck_assert_ptr_nonnull(program);
   rlo__pooled_kernel *taken[2] = {NULL, NULL};
   for (int n = 0; n < 2; ++n) {
