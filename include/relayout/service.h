@@ -210,8 +210,8 @@ rlo_job_estimate_make(const rlo_problem *problem,
  *         are none, and for a journal of one that reads its destination;
  *         RLO_OUT_OF_MEMORY; or what planning returns.
  *         For a journal also, with nothing touched: RLO_INVALID_ARGUMENT if it
- *         is of another job, or another job has it; RLO_DATA_LOSS if the source
- *         was changed since, or the file is no journal; RLO_UNSUPPORTED for one
+ *         is of another job, also by a change of the source, or another job has
+ *         it; RLO_DATA_LOSS if the file is no journal; RLO_UNSUPPORTED for one
  *         of another version; RLO_IO.
  */
 RLO_API RLO_NODISCARD rlo_status

@@ -265,10 +265,10 @@ static rlo_status end_pass_work(rlo_job *job,
   int64_t num_boxes_before = pipeline->num_boxes_done;
   count_work(job, work);
   RLO_TRY(rlo__pipeline_end_work(pipeline, &work->work, status));
-  return job->journal == NULL || pipeline->num_boxes_done == num_boxes_before
-             ? RLO_OK
-             : rlo__journal_add(
-                   job->journal, job->pass, box->number, box->bytes_moved);
+  if (job->journal != NULL && pipeline->num_boxes_done > num_boxes_before) {
+    rlo__journal_add(job->journal, job->pass, box->number, box->bytes_moved);
+  }
+  return RLO_OK;
 }
 
 void rlo__job_end_work(rlo__job_work *work, rlo_status status) {

@@ -205,31 +205,23 @@ static rlo_status get_resumed_budget(const rlo_problem *problem,
                                      const rlo__job_setting *setting,
                                      int64_t *out_bytes) {
   const rlo__journal_settings *resumed = setting->resumed;
-  int64_t wanted = setting->options.host_memory_bytes;
-  if (wanted != 0 && wanted != resumed->host_bytes) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the journal \"%s\" is of a job with %" PRId64
-                    " bytes of host memory; this one wants %" PRId64,
-                    setting->options.journal_path,
-                    resumed->host_bytes,
-                    wanted);
-  }
-  int32_t passes = setting->options.passes;
-  if (passes != 0 && passes != resumed->passes) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the journal \"%s\" is of a job with %" PRId64
-                    " passes; this one wants %" PRId32,
-                    setting->options.journal_path,
-                    resumed->passes,
-                    passes);
-  }
+  const rlo_job_options *wanted = &setting->options;
   int64_t scratch = get_scratch(problem, setting);
-  if (scratch < resumed->scratch_bytes) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "the journal \"%s\" is of a job that uses %" PRId64
-                    " bytes behind the destination; this one may use %" PRId64,
-                    setting->options.journal_path,
+  if ((wanted->host_memory_bytes != 0 &&
+       wanted->host_memory_bytes != resumed->host_bytes) ||
+      (wanted->passes != 0 && wanted->passes != resumed->passes) ||
+      scratch < resumed->scratch_bytes) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the journal \"%s\" is of a job with %" PRId64
+                    " bytes of host memory, %" PRId64 " passes and %" PRId64
+                    " bytes behind the destination; this one wants %" PRId64
+                    ", %" PRId32 " and %" PRId64,
+                    wanted->journal_path,
+                    resumed->host_bytes,
+                    resumed->passes,
                     resumed->scratch_bytes,
+                    wanted->host_memory_bytes,
+                    wanted->passes,
                     scratch);
   }
   *out_bytes = resumed->host_bytes;
@@ -471,7 +463,14 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
         .copies = setting->copies,
         .scratch_bytes = settings->scratch_bytes};
-    RLO_TRY(plan_passes(problem, setting, settings->passes, &budget, out));
+    rlo_status status =
+        plan_passes(problem, setting, settings->passes, &budget, out);
+    if (status != RLO_OK) {
+      /* What could be planned when it began can be. */
+      return setting->resumed != NULL && status != RLO_OUT_OF_MEMORY
+                 ? rlo__journal_fail_other(setting->options.journal_path)
+                 : status;
+    }
     out->settings.passes = out->num_passes;
     out->settings.scratch_bytes = out->scratch_bytes;
   }

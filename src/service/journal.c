@@ -1,23 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* O_TMPFILE is no part of POSIX 2008. */
+#define _GNU_SOURCE
 #include "service/journal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/clock.h"
-#include "base/hash.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "base/threshold.h"
-#include "service/journal_file.h"
 
-/** Raised whenever an equal plan would give its boxes other numbers or other
- *  contents. */
-#define PLANNER_VERSION 1
+enum {
+  WORD_BYTES = 8,
+  HEADER_BYTES = RLO__JOURNAL_HEADER_WORDS * WORD_BYTES,
+  RECORD_BYTES = RLO__JOURNAL_RECORD_WORDS * WORD_BYTES,
+  /** Room for what is read or appended at once. */
+  MAX_RECORDS = 256,
+  /** Boxes of a page. */
+  PAGE_BOXES = 64,
+  /* A process that was killed may hold its files for some time yet. */
+  LOCK_TRIES = 50,
+  LOCK_PAUSE_NANOS = 10 * 1000 * 1000
+};
 
-enum { BITS_OF_WORD = 64 };
+static const char magic[WORD_BYTES] = {'r', 'l', 'o', '-', 'j', 'r', 'n', 'l'};
 
 /** How much may have to be done again. */
 static const double default_seconds = 5.0;
@@ -25,26 +43,35 @@ static const double default_seconds = 5.0;
 /** For tests; negative: the default. */
 static _Atomic double set_seconds = -1.0;
 
-/** Boxes that are done, and not durable. */
-typedef struct record_list {
-  rlo__journal_record *items;
-  size_t count, capacity;
-} record_list;
+/** Which boxes of a page are done, and the bytes that were read and written for
+ *  them. */
+typedef struct page {
+  uint64_t boxes;
+  int64_t bytes;
+} page;
 
 struct rlo__journal {
   char *path;
-  rlo__journal_file file;
-  rlo__journal_header header;
+  const rlo__storage_calls *calls;
+  /** -1: closed. */
+  int fd;
+  /** Where the next record goes. */
+  int64_t end;
   rlo__journal_settings settings;
+  rlo__hash128 hash;
+  /** The header's. */
+  uint64_t checksum;
   /** There is a job to be resumed. */
   bool exists;
-  /** Of each pass: how many boxes are before it. One more entry than passes:
-   *  the number of all. */
-  int64_t *first_boxes;
-  /** A bit for each box. */
-  uint64_t *durable;
+  /** The boxes of all passes, and those before the second pass. */
+  int64_t num_boxes, first_boxes[2];
+  size_t num_pages;
+  /** Pages of what is done, of what the checkpoint that is made records, and of
+   *  what is durable. */
+  page *done, *taken, *durable;
   int64_t bytes_resumed;
-  record_list done, in_checkpoint;
+  /** There are done boxes that no checkpoint has taken. */
+  bool has_news;
   bool is_in_checkpoint, is_wanted;
   /** Since the last checkpoint. */
   double begin_seconds;
@@ -55,221 +82,242 @@ void rlo__journal_set_interval(double seconds) {
   atomic_store(&set_seconds, seconds);
 }
 
-/* ---------------------------------------------------------------------- key */
+void rlo__journal_set_calls(rlo__journal *journal,
+                            const rlo__storage_calls *calls) {
+  journal->calls = calls;
+}
 
-/** What has to be equal, in the order in which differences are named. */
-typedef enum key_number {
-  KEY_PLANNER,
-  KEY_PROBLEM,
-  KEY_SRC_FILE,
-  KEY_SRC_OFFSET,
-  KEY_SRC_BYTES,
-  KEY_SRC_MODIFIED,
-  KEY_SRC_NUMBER,
-  KEY_DST_FILE,
-  KEY_DST_OFFSET,
-  KEY_DST_BYTES,
-  KEY_COPIES,
-  KEY_NUM_PASSES,
-  KEY_PIECES,
-  KEY_COUNT
-} key_number;
+/* -------------------------------------------------------------------- words */
 
-_Static_assert((int)KEY_COUNT == (int)RLO__JOURNAL_NUM_KEYS,
-               "the header has a word for each number of the key");
-
-static const struct {
-  const char *words;
-  rlo_status status;
-  /** The two numbers say something to a reader. */
-  bool is_shown;
-} differences[KEY_COUNT] = {
-    [KEY_PLANNER] = {"is of a version of relayout that cuts jobs into other "
-                     "pieces",
-                     RLO_UNSUPPORTED,
-                     true},
-    [KEY_PROBLEM] = {"is of another problem", RLO_INVALID_ARGUMENT, false},
-    [KEY_SRC_FILE] = {"is of another source", RLO_INVALID_ARGUMENT, false},
-    [KEY_SRC_OFFSET] = {"is of another part of the source's file: its first "
-                        "byte differs",
-                        RLO_INVALID_ARGUMENT,
-                        true},
-    [KEY_SRC_BYTES] = {"is of an earlier source: its file was changed since "
-                       "the job began, its length differs",
-                       RLO_DATA_LOSS,
-                       true},
-    [KEY_SRC_MODIFIED] = {"is of an earlier source: its file was changed since "
-                          "the job began",
-                          RLO_DATA_LOSS,
-                          false},
-    [KEY_SRC_NUMBER] = {"is of another source, or it was changed since the job "
-                        "began",
-                        RLO_DATA_LOSS,
-                        false},
-    [KEY_DST_FILE] = {"is of another destination", RLO_INVALID_ARGUMENT, false},
-    [KEY_DST_OFFSET] = {"is of another part of the destination's file: its "
-                        "first byte differs",
-                        RLO_INVALID_ARGUMENT,
-                        true},
-    [KEY_DST_BYTES] = {"is of a destination of another length",
-                       RLO_INVALID_ARGUMENT,
-                       true},
-    [KEY_COPIES] = {"is of a job on other devices: one of the two copies its "
-                    "pieces to memory of theirs",
-                    RLO_INVALID_ARGUMENT,
-                    false},
-    [KEY_NUM_PASSES] = {"is of a job with another number of passes",
-                        RLO_INVALID_ARGUMENT,
-                        true},
-    [KEY_PIECES] = {"is of a job that is cut into other pieces",
-                    RLO_INVALID_ARGUMENT,
-                    false}};
-
-/** The canonical form, since equal problems may be written differently. */
-static rlo_status hash_problem(const rlo_problem *problem, uint64_t *out) {
-  rlo_problem *canonical = rlo__alloc(sizeof *canonical);
-  if (canonical == NULL) {
-    return RLO_OUT_OF_MEMORY;
+static uint64_t get_word(const unsigned char *bytes, int number) {
+  uint64_t word = 0;
+  for (int i = 0; i < WORD_BYTES; ++i) {
+    word |= (uint64_t)bytes[number * WORD_BYTES + i] << (8 * i);
   }
-  *canonical = *problem;
-  rlo_status status = rlo_problem_canonicalize(canonical, 0, NULL, NULL);
-  *out = rlo_problem_hash(canonical);
-  rlo__free(canonical);
-  return status;
+  return word;
 }
 
-static uint64_t hash_passes(const rlo__journal_subject *job) {
-  rlo__hash hash = rlo__hash_init(PLANNER_VERSION);
-  rlo__hash_u64(&hash, job->index_hash);
-  for (int32_t n = 0; n < job->num_passes; ++n) {
-    const rlo__piece_plan *plan = &job->passes[n].plan;
-    rlo__hash_u64(&hash, rlo_problem_hash(&plan->problem));
-    rlo__hash_i64(&hash, plan->gathered);
-    rlo__hash_i64(&hash, plan->num_boxes);
-    rlo__hash_i64(&hash, plan->num_pieces);
-    for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
-      rlo__hash_i64(&hash, plan->box[a]);
-      rlo__hash_i64(&hash, plan->piece[a]);
-      rlo__hash_i64(&hash, plan->band[a]);
-    }
+/* Writes words, and behind them their checksum, which is returned. */
+static uint64_t put_words(unsigned char *bytes,
+                          const uint64_t *words,
+                          int count,
+                          uint64_t seed) {
+  rlo__hash hash = rlo__hash_init(seed);
+  for (int n = 0; n < count; ++n) {
+    rlo__hash_u64(&hash, words[n]);
   }
-  return rlo__hash_finish_u64(&hash);
+  uint64_t checksum = rlo__hash_finish_u64(&hash);
+  for (int i = 0; i < (count + 1) * WORD_BYTES; ++i) {
+    uint64_t word = i / WORD_BYTES < count ? words[i / WORD_BYTES] : checksum;
+    bytes[i] = (unsigned char)(word >> (8 * (i % WORD_BYTES)));
+  }
+  return checksum;
 }
 
-static rlo_status make_header(const rlo__journal_subject *job,
-                              rlo__journal_header *out) {
-  *out = (rlo__journal_header){.settings = {job->settings.host_bytes,
-                                            job->settings.piece_bytes,
-                                            job->settings.box_bytes,
-                                            job->settings.num_slots,
-                                            job->settings.passes,
-                                            job->settings.scratch_bytes}};
-  uint64_t *key = out->key;
-  key[KEY_PLANNER] = PLANNER_VERSION;
-  RLO_TRY(hash_problem(job->problem, &key[KEY_PROBLEM]));
-  /* Without devices: their numbers may change when the machine starts, and the
-   * time of the last change tells two files apart well enough. */
-  key[KEY_SRC_FILE] = job->src->inode;
-  key[KEY_SRC_OFFSET] = (uint64_t)job->src->offset;
-  key[KEY_SRC_BYTES] = (uint64_t)job->src->bytes;
-  key[KEY_SRC_MODIFIED] = (uint64_t)job->src->modified_nanos;
-  key[KEY_SRC_NUMBER] = job->src->number;
-  key[KEY_DST_FILE] = job->dst->inode;
-  key[KEY_DST_OFFSET] = (uint64_t)job->dst->offset;
-  key[KEY_DST_BYTES] = (uint64_t)job->problem->dst_bytes;
-  key[KEY_COPIES] = job->copies;
-  key[KEY_NUM_PASSES] = (uint64_t)job->num_passes;
-  key[KEY_PIECES] = hash_passes(job);
-  return RLO_OK;
+/* Writes the header, and notes its checksum. */
+static void encode_header(rlo__journal *journal, unsigned char *bytes) {
+  const rlo__journal_settings *s = &journal->settings;
+  unsigned char text[WORD_BYTES];
+  memcpy(text, magic, sizeof magic);
+  const uint64_t words[RLO__JOURNAL_HEADER_WORDS - 1] = {
+      get_word(text, 0),
+      RLO__JOURNAL_VERSION,
+      (uint64_t)s->host_bytes,
+      (uint64_t)s->piece_bytes,
+      (uint64_t)s->box_bytes,
+      (uint64_t)s->num_slots,
+      (uint64_t)s->passes,
+      (uint64_t)s->scratch_bytes,
+      journal->hash.high,
+      journal->hash.low};
+  journal->checksum = put_words(bytes, words, RLO__JOURNAL_HEADER_WORDS - 1, 0);
 }
 
-static rlo_status compare_keys(const char *path,
-                               const rlo__journal_header *of_journal,
-                               const rlo__journal_header *wanted) {
-  for (int n = 0; n < KEY_COUNT; ++n) {
-    if (of_journal->key[n] == wanted->key[n]) {
+static void decode_header(rlo__journal *journal, const unsigned char *bytes) {
+  journal->settings =
+      (rlo__journal_settings){.host_bytes = (int64_t)get_word(bytes, 2),
+                              .piece_bytes = (int64_t)get_word(bytes, 3),
+                              .box_bytes = (int64_t)get_word(bytes, 4),
+                              .num_slots = (int64_t)get_word(bytes, 5),
+                              .passes = (int64_t)get_word(bytes, 6),
+                              .scratch_bytes = (int64_t)get_word(bytes, 7)};
+  journal->hash =
+      (rlo__hash128){.high = get_word(bytes, 8), .low = get_word(bytes, 9)};
+}
+
+static void encode_record(const rlo__journal *journal,
+                          uint64_t number,
+                          const page *p,
+                          unsigned char *bytes) {
+  const uint64_t words[] = {number, p->boxes, (uint64_t)p->bytes};
+  put_words(bytes, words, RLO__JOURNAL_RECORD_WORDS - 1, journal->checksum);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* Reads `bytes` bytes, or what there is of them. */
+static rlo_status read_at(const rlo__journal *journal,
+                          int64_t offset,
+                          void *data,
+                          int64_t bytes,
+                          int64_t *out_bytes) {
+  for (*out_bytes = 0; *out_bytes < bytes;) {
+    struct iovec part = {.iov_base = (char *)data + *out_bytes,
+                         .iov_len = (size_t)(bytes - *out_bytes)};
+    ssize_t count =
+        journal->calls->read(journal->fd, &part, 1, offset + *out_bytes);
+    if (count < 0 && errno == EINTR) {
       continue;
     }
-    rlo_status status = differences[n].status;
-    if (!differences[n].is_shown) {
-      return RLO_FAIL(
-          status, "the journal \"%s\" %s", path, differences[n].words);
+    if (count < 0) {
+      return rlo__file_fail("cannot read", journal->path, errno);
     }
-    return RLO_FAIL(status,
-                    "the journal \"%s\" %s (%" PRIu64 ", and %" PRIu64 " now)",
-                    path,
-                    differences[n].words,
-                    of_journal->key[n],
-                    wanted->key[n]);
+    if (count == 0) {
+      break;
+    }
+    *out_bytes += count;
   }
   return RLO_OK;
 }
 
-/** What is known before there is a plan. */
-static rlo_status compare_problems(const char *path,
-                                   const rlo__journal_header *of_journal,
-                                   const rlo_problem *problem) {
-  rlo__journal_header wanted = *of_journal;
-  wanted.key[KEY_PLANNER] = PLANNER_VERSION;
-  RLO_TRY(hash_problem(problem, &wanted.key[KEY_PROBLEM]));
-  return compare_keys(path, of_journal, &wanted);
+/* Tells if a job can have begun with the settings. */
+static bool is_possible(const rlo__journal_settings *s) {
+  return s->host_bytes > 0 && s->piece_bytes > 0 && s->box_bytes > 0 &&
+         s->num_slots > 0 && s->num_slots <= INT32_MAX && s->passes > 0 &&
+         s->passes <= 2 && s->scratch_bytes >= 0;
 }
 
-/* ---------------------------------------------------------------- lifecycle */
-
-static rlo_status read_settings(const char *path,
-                                const rlo__journal_header *header,
-                                rlo__journal_settings *out) {
-  *out = (rlo__journal_settings){.host_bytes = header->settings[0],
-                                 .piece_bytes = header->settings[1],
-                                 .box_bytes = header->settings[2],
-                                 .num_slots = header->settings[3],
-                                 .passes = header->settings[4],
-                                 .scratch_bytes = header->settings[5]};
-  if (out->host_bytes < 1 || out->piece_bytes < 1 || out->box_bytes < 1 ||
-      out->num_slots < 1 || out->num_slots > INT32_MAX || out->passes < 1 ||
-      out->passes > 2 || out->scratch_bytes < 0) {
+static rlo_status read_header(rlo__journal *journal) {
+  unsigned char bytes[HEADER_BYTES] = {0};
+  unsigned char again[HEADER_BYTES];
+  int64_t count;
+  RLO_TRY(read_at(journal, 0, bytes, sizeof bytes, &count));
+  if (count < 2 * WORD_BYTES || memcmp(bytes, magic, sizeof magic) != 0) {
+    return RLO_FAIL(
+        RLO_DATA_LOSS, "\"%s\" is not the journal of a job", journal->path);
+  }
+  uint64_t version = get_word(bytes, 1);
+  if (version != RLO__JOURNAL_VERSION) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the journal \"%s\" has version %" PRIu64
+                    "; this library knows version %d",
+                    journal->path,
+                    version,
+                    RLO__JOURNAL_VERSION);
+  }
+  decode_header(journal, bytes);
+  encode_header(journal, again);
+  journal->end = HEADER_BYTES;
+  if (count < HEADER_BYTES || memcmp(bytes, again, sizeof bytes) != 0 ||
+      !is_possible(&journal->settings)) {
     return RLO_FAIL(RLO_DATA_LOSS,
-                    "the journal \"%s\" has settings with which no job began",
-                    path);
+                    "the header of the journal \"%s\" is damaged",
+                    journal->path);
   }
   return RLO_OK;
 }
 
-rlo_status rlo__journal_peek(const char *path,
-                             const rlo_problem *problem,
-                             rlo__journal_settings *out_settings,
-                             bool *out_exists) {
-  rlo__journal_header header = {0};
-  RLO_TRY(rlo__journal_file_peek(path, &header, out_exists));
-  if (!*out_exists) {
-    return RLO_OK;
+/* Takes over a record; RLO_NOT_FOUND if it is not valid. */
+static rlo_status take_record(rlo__journal *journal,
+                              const unsigned char *bytes) {
+  const uint64_t number = get_word(bytes, 0);
+  const page p = {get_word(bytes, 1), (int64_t)get_word(bytes, 2)};
+  unsigned char again[RECORD_BYTES];
+  encode_record(journal, number, &p, again);
+  if (memcmp(bytes, again, sizeof again) != 0) {
+    return RLO_NOT_FOUND;
   }
-  RLO_TRY(compare_problems(path, &header, problem));
-  return read_settings(path, &header, out_settings);
+  const int64_t last = journal->num_boxes % PAGE_BOXES;
+  const bool is_whole = number + 1 < journal->num_pages || last == 0;
+  if (number >= journal->num_pages || p.bytes < 0 ||
+      (!is_whole && p.boxes >> last != 0)) {
+    return RLO_FAIL(RLO_DATA_LOSS,
+                    "the journal \"%s\" has boxes that its job has not",
+                    journal->path);
+  }
+  journal->durable[number] = p;
+  journal->end += RECORD_BYTES;
+  return RLO_OK;
 }
 
-rlo_status rlo__journal_open(const char *path,
-                             const rlo_problem *problem,
-                             rlo__journal **out_journal) {
+static rlo_status read_records(rlo__journal *journal) {
+  const int64_t most = rlo__thresholds.service_journal_records;
+  unsigned char bytes[MAX_RECORDS * RECORD_BYTES];
+  int64_t num_whole;
+  do {
+    int64_t num_bytes;
+    RLO_TRY(
+        read_at(journal, journal->end, bytes, most * RECORD_BYTES, &num_bytes));
+    num_whole = num_bytes / RECORD_BYTES;
+    for (int64_t n = 0; n < num_whole; ++n) {
+      rlo_status status = take_record(journal, bytes + n * RECORD_BYTES);
+      if (status != RLO_OK) {
+        return status == RLO_NOT_FOUND ? RLO_OK : status;
+      }
+    }
+  } while (num_whole == most);
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------------------ opening */
+
+/* 0; EWOULDBLOCK if another job holds it; where there are no locks, 0. */
+static int lock_fd(int fd) {
+  for (int attempt = 0;; ++attempt) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+      return 0;
+    }
+    if (errno != EINTR && errno != EWOULDBLOCK) {
+      return 0;
+    }
+    if (attempt == LOCK_TRIES) {
+      return EWOULDBLOCK;
+    }
+    const struct timespec pause = {0, LOCK_PAUSE_NANOS};
+    (void)nanosleep(&pause, NULL);
+  }
+}
+
+/* Opens the file, if there is one, and reads its header. */
+static rlo_status open_existing(rlo__journal *journal, bool is_locked) {
+  do {
+    /* O_NONBLOCK: it could be a pipe. */
+    journal->fd = open(journal->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  } while (journal->fd < 0 && errno == EINTR);
+  journal->exists = journal->fd >= 0;
+  if (!journal->exists) {
+    return errno == ENOENT
+               ? RLO_OK
+               : rlo__file_fail(
+                     "cannot open the journal", journal->path, errno);
+  }
+  struct stat st;
+  if (fstat(journal->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "\"%s\", which should be a journal, is not a regular file",
+                    journal->path);
+  }
+  if (is_locked && lock_fd(journal->fd) != 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "another job has the journal \"%s\"",
+                    journal->path);
+  }
+  return read_header(journal);
+}
+
+static rlo_status open_path(const char *path,
+                            bool is_locked,
+                            rlo__journal **out_journal) {
   *out_journal = NULL;
   rlo__journal *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  made->file.fd = -1;
+  made->fd = -1;
+  made->calls = &rlo__storage_system_calls;
   made->path = rlo__alloc_string(path);
   rlo_status status =
-      made->path == NULL
-          ? RLO_OUT_OF_MEMORY
-          : rlo__journal_file_open(
-                made->path, &made->file, &made->header, &made->exists);
-  if (status == RLO_OK && made->exists) {
-    status = compare_problems(made->path, &made->header, problem);
-  }
-  if (status == RLO_OK && made->exists) {
-    status = read_settings(made->path, &made->header, &made->settings);
-  }
+      made->path == NULL ? RLO_OUT_OF_MEMORY : open_existing(made, is_locked);
   if (status != RLO_OK) {
     rlo__journal_release(made);
     return status;
@@ -278,15 +326,27 @@ rlo_status rlo__journal_open(const char *path,
   return RLO_OK;
 }
 
+rlo_status rlo__journal_open(const char *path, rlo__journal **out_journal) {
+  return open_path(path, true, out_journal);
+}
+
+rlo_status rlo__journal_peek(const char *path,
+                             rlo__journal_settings *out_settings,
+                             bool *out_exists) {
+  rlo__journal *journal;
+  RLO_TRY(open_path(path, false, &journal));
+  *out_settings = journal->settings;
+  *out_exists = journal->exists;
+  rlo__journal_release(journal);
+  return RLO_OK;
+}
+
 void rlo__journal_release(rlo__journal *journal) {
   if (journal == NULL) {
     return;
   }
-  rlo__journal_file_close(&journal->file);
-  rlo__free(journal->in_checkpoint.items);
-  rlo__free(journal->done.items);
-  rlo__free(journal->durable);
-  rlo__free(journal->first_boxes);
+  rlo__file_close(journal->fd);
+  rlo__free(journal->done);
   rlo__free(journal->path);
   rlo__free(journal);
 }
@@ -296,128 +356,224 @@ const rlo__journal_settings *rlo__journal_get_settings(
   return journal->exists ? &journal->settings : NULL;
 }
 
-/* -------------------------------------------------------------------- boxes */
-
-static bool is_set(const rlo__journal *journal, int64_t box) {
-  return (journal->durable[box / BITS_OF_WORD] >> (box % BITS_OF_WORD) & 1) !=
-         0;
-}
-
-static void set(rlo__journal *journal, int64_t box) {
-  journal->durable[box / BITS_OF_WORD] |= UINT64_C(1) << (box % BITS_OF_WORD);
-}
-
-static rlo_status number_boxes(rlo__journal *journal,
-                               const rlo__journal_subject *job,
-                               int64_t *out_num_boxes) {
-  journal->first_boxes = rlo__alloc_array((size_t)job->num_passes + 1,
-                                          sizeof *journal->first_boxes);
-  if (journal->first_boxes == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  int64_t num_boxes = 0;
-  for (int32_t n = 0; n < job->num_passes; ++n) {
-    journal->first_boxes[n] = num_boxes;
-    if (!rlo__add(num_boxes, job->passes[n].plan.num_boxes, &num_boxes)) {
-      return rlo__fail_overflow("the number of a job's boxes");
-    }
-  }
-  journal->first_boxes[job->num_passes] = num_boxes;
-  journal->durable = rlo__alloc_array(
-      (size_t)rlo__ceil_div(num_boxes, BITS_OF_WORD), sizeof *journal->durable);
-  *out_num_boxes = num_boxes;
-  return journal->durable == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
-}
-
-/** Reads what is durable. A box that has several records counts once. */
-static rlo_status read_boxes(rlo__journal *journal, int64_t num_boxes) {
-  rlo__journal_record *records;
-  size_t count;
-  RLO_TRY(rlo__journal_file_read(&journal->file, &records, &count));
-  for (size_t n = 0; n < count; ++n) {
-    int64_t box = records[n].box;
-    if (box < 0 || box >= num_boxes || records[n].bytes < 0) {
-      rlo__free(records);
-      return RLO_FAIL(RLO_DATA_LOSS,
-                      "the journal \"%s\" has box %" PRId64
-                      " of a job with %" PRId64,
-                      journal->path,
-                      box,
-                      num_boxes);
-    }
-    if (!is_set(journal, box)) {
-      set(journal, box);
-      journal->bytes_resumed =
-          rlo__add_capped(journal->bytes_resumed, records[n].bytes);
-    }
-  }
-  rlo__free(records);
-  return RLO_OK;
+rlo_status rlo__journal_fail_other(const char *path) {
+  return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                  "the journal \"%s\" is of another job: of another problem, "
+                  "source or destination, or the source has changed since",
+                  path);
 }
 
 rlo_status rlo__journal_fit(rlo__journal *journal,
                             const rlo__journal_subject *job) {
-  rlo__journal_header wanted;
-  int64_t num_boxes;
-  RLO_TRY(make_header(job, &wanted));
-  RLO_TRY(number_boxes(journal, job, &num_boxes));
-  if (!journal->exists) {
-    journal->header = wanted;
-    return RLO_OK;
+  if (journal->exists && !rlo__hash128_is_equal(journal->hash, job->hash)) {
+    return rlo__journal_fail_other(journal->path);
   }
-  RLO_TRY(compare_keys(journal->path, &journal->header, &wanted));
-  /* The file was reserved before the journal was created. One that is shorter
-   * has been made since, even if its number is the same. */
-  if (job->dst->is_file && job->dst->bytes < job->problem->dst_bytes) {
-    return RLO_FAIL(RLO_DATA_LOSS,
-                    "the journal \"%s\" is of another destination: the file "
-                    "has %" PRId64 " bytes, and %" PRId64
-                    " were reserved when the job began",
-                    journal->path,
-                    job->dst->bytes,
-                    job->problem->dst_bytes);
+  if (!rlo__add(job->num_boxes[0], job->num_boxes[1], &journal->num_boxes)) {
+    return rlo__fail_overflow("the number of a job's boxes");
   }
-  return read_boxes(journal, num_boxes);
+  journal->settings = job->settings;
+  journal->hash = job->hash;
+  journal->first_boxes[1] = job->num_boxes[0];
+  journal->num_pages = (size_t)rlo__ceil_div(journal->num_boxes, PAGE_BOXES);
+  journal->done = rlo__alloc_array(3 * journal->num_pages, sizeof(page));
+  if (journal->done == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  journal->taken = journal->done + journal->num_pages;
+  journal->durable = journal->taken + journal->num_pages;
+  if (journal->exists) {
+    RLO_TRY(read_records(journal));
+  }
+  for (size_t n = 0; n < journal->num_pages; ++n) {
+    journal->done[n] = journal->durable[n];
+    journal->bytes_resumed =
+        rlo__add_capped(journal->bytes_resumed, journal->durable[n].bytes);
+  }
+  return RLO_OK;
 }
 
 int64_t rlo__journal_bytes_resumed(const rlo__journal *journal) {
   return journal->bytes_resumed;
 }
 
+/* ------------------------------------------------------------------ writing */
+
+/* 0, or an errno. */
+static int write_at(const rlo__journal *journal,
+                    int64_t offset,
+                    const unsigned char *data,
+                    size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    ssize_t count = journal->calls->write(
+        journal->fd, data + done, bytes - done, offset + (int64_t)done);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      return count < 0 ? errno : EIO;
+    }
+    done += (size_t)count;
+  }
+  return 0;
+}
+
+static int sync_file(const rlo__journal *journal) {
+  while (journal->calls->sync(journal->fd) != 0) {
+    if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+static void folder_of(const char *path, char out[PATH_MAX]) {
+  const char *slash = strrchr(path, '/');
+  (void)snprintf(out,
+                 PATH_MAX,
+                 "%.*s",
+                 slash == NULL ? 1 : (int)(slash - path) + 1,
+                 slash == NULL ? "." : path);
+}
+
+/* Names a file that has none. 0, or an errno. */
+static int name_file(int fd, const char *path) {
+  char link[64];
+  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0
+                                                                        : errno;
+}
+
+/* Creates the file and writes its header. 0, or an errno: then nothing is left.
+ * If `is_named`, the file has its name before its contents: where the system
+ * has no files without a name. */
+static int create(rlo__journal *journal, bool is_named) {
+  const mode_t mode = 0600;
+  unsigned char header[HEADER_BYTES];
+  char folder[PATH_MAX];
+  encode_header(journal, header);
+  folder_of(journal->path, folder);
+  do {
+    journal->fd =
+        is_named
+            ? open(journal->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+            : open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+  } while (journal->fd < 0 && errno == EINTR);
+  if (journal->fd < 0) {
+    return errno;
+  }
+  (void)lock_fd(journal->fd);
+  int error = write_at(journal, 0, header, HEADER_BYTES);
+  error = error != 0 ? error : sync_file(journal);
+  if (error != 0 && is_named) {
+    (void)unlink(journal->path);
+  }
+  if (error == 0 && !is_named) {
+    error = name_file(journal->fd, journal->path);
+  }
+  if (error != 0) {
+    rlo__file_close(journal->fd);
+    journal->fd = -1;
+  }
+  return error;
+}
+
+/* Makes the journal, and what was made beside it before, survive a stop of the
+ * machine. Where that cannot be, a resumed job begins anew. */
+static void sync_folder(const char *path) {
+  char folder[PATH_MAX];
+  folder_of(path, folder);
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) {
+    (void)fsync(fd);
+    rlo__file_close(fd);
+  }
+}
+
+static rlo_status create_file(rlo__journal *journal) {
+  int error = create(journal, false);
+  if (error != 0 && error != EEXIST) {
+    error = create(journal, true);
+  }
+  if (error == EEXIST) {
+    return RLO_FAIL(RLO_ALREADY_EXISTS,
+                    "the journal \"%s\" appeared after the job was submitted",
+                    journal->path);
+  }
+  if (error != 0) {
+    return rlo__file_fail("cannot create the journal", journal->path, error);
+  }
+  journal->end = HEADER_BYTES;
+  sync_folder(journal->path);
+  return RLO_OK;
+}
+
+/* Cuts off what follows the records that were read. */
+static rlo_status trim(const rlo__journal *journal) {
+  while (journal->calls->resize(journal->fd, journal->end) != 0) {
+    if (errno != EINTR) {
+      return rlo__file_fail("cannot shorten", journal->path, errno);
+    }
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo__journal_start(rlo__journal *journal) {
-  RLO_TRY(journal->exists
-              ? rlo__journal_file_trim(&journal->file)
-              : rlo__journal_file_create(&journal->file, &journal->header));
+  RLO_TRY(journal->exists ? trim(journal) : create_file(journal));
   journal->begin_seconds = rlo__clock_seconds();
   return RLO_OK;
 }
 
-bool rlo__journal_is_durable(const rlo__journal *journal,
-                             int32_t pass,
-                             int64_t box) {
-  return is_set(journal, journal->first_boxes[pass] + box);
-}
-
-rlo_status rlo__journal_add(rlo__journal *journal,
-                            int32_t pass,
-                            int64_t box,
-                            int64_t bytes) {
-  record_list *done = &journal->done;
-  RLO_TRY(rlo__array_reserve(
-      &done->items, sizeof *done->items, done->count + 1, &done->capacity));
-  done->items[done->count++] = (rlo__journal_record){
-      .box = journal->first_boxes[pass] + box, .bytes = bytes};
+/* Appends a record of each page that has changed since the last checkpoint.
+ * After a failure no more can be appended. */
+static rlo_status append_pages(rlo__journal *journal) {
+  unsigned char bytes[MAX_RECORDS * RECORD_BYTES];
+  int64_t end = journal->end;
+  int error = 0;
+  for (size_t n = 0; n < journal->num_pages && error == 0;) {
+    size_t count = 0;
+    for (; n < journal->num_pages && count < RECORD_BYTES * MAX_RECORDS; ++n) {
+      if (journal->taken[n].boxes != journal->durable[n].boxes) {
+        encode_record(journal, n, &journal->taken[n], bytes + count);
+        count += RECORD_BYTES;
+      }
+    }
+    error = write_at(journal, end, bytes, count);
+    end += (int64_t)count;
+  }
+  error = error != 0 || end == journal->end ? error : sync_file(journal);
+  if (error != 0) {
+    return rlo__file_fail("cannot write the journal", journal->path, error);
+  }
+  journal->end = end;
   return RLO_OK;
 }
 
 /* -------------------------------------------------------------- checkpoints */
+
+bool rlo__journal_is_durable(const rlo__journal *journal,
+                             int32_t pass,
+                             int64_t box) {
+  int64_t n = journal->first_boxes[pass] + box;
+  return (journal->durable[n / PAGE_BOXES].boxes >> (n % PAGE_BOXES) & 1) != 0;
+}
+
+void rlo__journal_add(rlo__journal *journal,
+                      int32_t pass,
+                      int64_t box,
+                      int64_t bytes) {
+  int64_t n = journal->first_boxes[pass] + box;
+  page *p = &journal->done[n / PAGE_BOXES];
+  p->boxes |= UINT64_C(1) << (n % PAGE_BOXES);
+  p->bytes = rlo__add_capped(p->bytes, bytes);
+  journal->has_news = true;
+}
 
 void rlo__journal_want_checkpoint(rlo__journal *journal) {
   journal->is_wanted = true;
 }
 
 bool rlo__journal_is_due(const rlo__journal *journal, int64_t bytes_written) {
-  if (journal->is_in_checkpoint || journal->done.count == 0) {
+  if (journal->is_in_checkpoint || !journal->has_news) {
     return false;
   }
   double seconds = atomic_load(&set_seconds);
@@ -430,29 +586,19 @@ bool rlo__journal_is_due(const rlo__journal *journal, int64_t bytes_written) {
 
 void rlo__journal_begin_checkpoint(rlo__journal *journal,
                                    int64_t bytes_written) {
-  record_list empty = journal->in_checkpoint;
-  journal->in_checkpoint = journal->done;
-  journal->done = empty;
+  memcpy(journal->taken, journal->done, journal->num_pages * sizeof(page));
   journal->is_in_checkpoint = true;
-  journal->is_wanted = false;
+  journal->has_news = journal->is_wanted = false;
   journal->begin_bytes = bytes_written;
 }
 
 rlo_status rlo__journal_checkpoint(rlo__journal *journal, rlo_storage *dst) {
-  const record_list *records = &journal->in_checkpoint;
   RLO_TRY(rlo__storage_flush(dst));
-  return records->count == 0
-             ? RLO_OK
-             : rlo__journal_file_append(
-                   &journal->file, records->items, records->count);
+  return append_pages(journal);
 }
 
 void rlo__journal_end_checkpoint(rlo__journal *journal) {
-  record_list *records = &journal->in_checkpoint;
-  for (size_t n = 0; n < records->count; ++n) {
-    set(journal, records->items[n].box);
-  }
-  records->count = 0;
+  memcpy(journal->durable, journal->taken, journal->num_pages * sizeof(page));
   journal->is_in_checkpoint = false;
   journal->begin_seconds = rlo__clock_seconds();
 }

@@ -2,18 +2,18 @@
 #ifndef RLO_SERVICE_JOURNAL_H
 #define RLO_SERVICE_JOURNAL_H
 
-#include "service/pass.h"
+#include "base/hash.h"
 #include "service/storage.h"
+#include "service/storage_calls.h"
 
 /**
- * What is known to be in a job's destination for good, in a file, so that a job
- * that was stopped can be resumed.
+ * The file in which a job notes the boxes that are in its destination for good,
+ * so that a job that was stopped can be resumed.
  *
- * The unit is a box of a pass. A box is *done* when its last byte was written,
- * and *durable* after the next *checkpoint*: the destination is flushed, and
- * records of the boxes that were done before the flush began are appended to
- * the file and flushed too. A job that is resumed passes over the boxes of the
- * records.
+ * A box of a pass is *done* when its last byte was written, and *durable* after
+ * the next *checkpoint*: the destination is flushed, and the boxes that were
+ * done before the flush began are appended to the file, which is flushed too. A
+ * job that is resumed passes over durable boxes.
  *
  *     rlo__journal_open, _settings   at submission: is there one?
  *     rlo__journal_fit               is it of this job?
@@ -23,9 +23,31 @@
  *                                    end_checkpoint
  *     rlo__journal_release           the file stays
  *
+ * The file is a header, then records, which are only ever appended, in words of
+ * 8 bytes, little-endian:
+ *
+ *   header   magic "rlo-jrnl", version, settings, hash of the job, checksum
+ *   record   page number, a bit for each of the page's 64 boxes, the bytes that
+ *            were read and written for those, checksum
+ *
+ * The last record of a page counts. The checksum of a record depends on the
+ * header, so that no record of another journal counts. Records end before the
+ * first one that is not valid: the rest was being written when the process or
+ * the machine stopped.
+ *
+ * While it is open the file is locked (flock). Where the file system has no
+ * locks the caller sees to it that no two jobs have one journal.
+ *
  * Threads: where nothing else is said, one at a time.
  */
 typedef struct rlo__journal rlo__journal;
+
+enum {
+  RLO__JOURNAL_VERSION = 2,
+  /** Magic, version, 6 settings, 2 of the hash, checksum. */
+  RLO__JOURNAL_HEADER_WORDS = 11,
+  RLO__JOURNAL_RECORD_WORDS = 4
+};
 
 /** Numbers that a job is planned with and that depend on the machine and the
  *  moment: a job that is resumed takes over those it began with. */
@@ -39,54 +61,47 @@ typedef struct rlo__journal_settings {
   int64_t scratch_bytes;
 } rlo__journal_settings;
 
-/** The job that a journal has to fit. All borrowed for the call. */
+/** The job that a journal has to fit. */
 typedef struct rlo__journal_subject {
-  const rlo_problem *problem;
-  /** A number that is another one for other indices. */
-  uint64_t index_hash;
-  const rlo__pass *passes;
-  int32_t num_passes;
-  /** Pieces are copied to devices. */
-  bool copies;
+  /** Of all that has to be the same when the job is resumed. */
+  rlo__hash128 hash;
   rlo__journal_settings settings;
-  const rlo__storage_identity *src, *dst;
+  /** The boxes of the first and of the second pass. */
+  int64_t num_boxes[2];
 } rlo__journal_subject;
 
 /** Gets the settings in a journal, which may be in use.
  *  @return as rlo__journal_open. */
 RLO_NODISCARD rlo_status rlo__journal_peek(const char *path,
-                                           const rlo_problem *problem,
                                            rlo__journal_settings *out_settings,
                                            bool *out_exists);
 
 /**
- * Opens a journal, which may not exist yet. Changes nothing.
+ * Opens and locks a journal, which may not exist yet. Changes nothing.
  * @param path  copied.
- * @param problem  what has to be the journal's, since it may be that another
- *                 one cannot be planned with the settings.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for another problem; RLO_OUT_OF_MEMORY;
- *         or what rlo__journal_file_open returns.
+ * @return RLO_OK; RLO_DATA_LOSS for a file that is no journal or has a damaged
+ *         header; RLO_UNSUPPORTED for one of another version;
+ *         RLO_INVALID_ARGUMENT for what is no regular file, and where another
+ *         job has the journal; RLO_OUT_OF_MEMORY; RLO_IO.
  */
 RLO_NODISCARD rlo_status rlo__journal_open(const char *path,
-                                           const rlo_problem *problem,
                                            rlo__journal **out_journal);
 
 /** Closes a journal; NULL is legal. */
 void rlo__journal_release(rlo__journal *journal);
 
-/** What the job to be resumed was planned with, borrowed; NULL if there is none
- *  to be resumed. */
+/** The settings of the job to be resumed, borrowed; NULL if there is none. */
 const rlo__journal_settings *rlo__journal_get_settings(
     const rlo__journal *journal);
 
+/** Fails with RLO_INVALID_ARGUMENT: the journal is of another job. */
+RLO_NODISCARD rlo_status rlo__journal_fail_other(const char *path);
+
 /**
- * Compares the journal with the job, and reads what is durable. Changes
+ * Compares the journal with the job, and reads which boxes are durable. Changes
  * nothing.
- * @return RLO_OK; RLO_DATA_LOSS, naming the difference, for a source that was
- *         changed since, and for a destination that is too short to be that of
- *         the journal; RLO_INVALID_ARGUMENT for another job; RLO_UNSUPPORTED
- *         for that of another version of the planner; RLO_OUT_OF_MEMORY;
- * RLO_IO.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for another job; RLO_DATA_LOSS for boxes
+ *         that the job has not; RLO_OVERFLOW; RLO_OUT_OF_MEMORY; RLO_IO.
  */
 RLO_NODISCARD rlo_status rlo__journal_fit(rlo__journal *journal,
                                           const rlo__journal_subject *job);
@@ -95,31 +110,31 @@ RLO_NODISCARD rlo_status rlo__journal_fit(rlo__journal *journal,
  */
 int64_t rlo__journal_bytes_resumed(const rlo__journal *journal);
 
-/** Creates the file, or cuts a record off that is not complete. The destination
- *  has been reserved. */
+/** Creates the file, with mode 0600, or cuts off an incomplete record. It has
+ *  its name when its header is on the disk. The destination has been reserved.
+ *  @return RLO_OK; RLO_ALREADY_EXISTS; RLO_NOT_FOUND; RLO_IO. */
 RLO_NODISCARD rlo_status rlo__journal_start(rlo__journal *journal);
 
 /* From here on the caller holds the job's lock, but for rlo__journal_checkpoint
  * and rlo__journal_is_durable where no checkpoint is being made. */
 
-/** Whether a box is in the destination, whatever happens. */
+/** Tells if a box is in the destination, whatever happens. */
 bool rlo__journal_is_durable(const rlo__journal *journal,
                              int32_t pass,
                              int64_t box);
 
-/** Notes that a box is done, after `bytes` bytes were read and written.
- *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__journal_add(rlo__journal *journal,
-                                          int32_t pass,
-                                          int64_t box,
-                                          int64_t bytes);
+/** Notes that a box is done, after `bytes` bytes were read and written. */
+void rlo__journal_add(rlo__journal *journal,
+                      int32_t pass,
+                      int64_t box,
+                      int64_t bytes);
 
 /** Makes a checkpoint due as soon as a box is done: somebody waits until it is
  *  durable. */
 void rlo__journal_want_checkpoint(rlo__journal *journal);
 
-/** Whether to make a checkpoint now: none is being made, there is something to
- *  record, and the last one is 5 seconds or 4 GiB ago.
+/** Tells if a checkpoint is to be made now: none is being made, there is
+ *  something to record, and the last one is 5 seconds or 4 GiB ago.
  *  @param bytes_written  of the job so far. */
 bool rlo__journal_is_due(const rlo__journal *journal, int64_t bytes_written);
 
@@ -137,5 +152,9 @@ void rlo__journal_end_checkpoint(rlo__journal *journal);
 /** For tests: sets the seconds between checkpoints, process-wide; negative: 5.
  */
 void rlo__journal_set_interval(double seconds);
+
+/** For tests: replaces the system calls. The table is borrowed. */
+void rlo__journal_set_calls(rlo__journal *journal,
+                            const rlo__storage_calls *calls);
 
 #endif

@@ -11,6 +11,10 @@
 #include "service/scheduler.h"
 #include "service/storage_kind.h"
 
+/** Raised whenever an equal plan would give its boxes other numbers or other
+ *  contents. */
+enum { PLANNER_VERSION = 1 };
+
 /** Memory that devices use where it lies begins at a multiple of the widest
  *  unit. */
 enum { DEVICE_ALIGNMENT = RLO_MAX_UNIT_BITS / 8 };
@@ -84,8 +88,7 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
   rlo__journal_settings resumed;
   if (setting.options.journal_path != NULL) {
     bool exists;
-    RLO_TRY(rlo__journal_peek(
-        setting.options.journal_path, problem, &resumed, &exists));
+    RLO_TRY(rlo__journal_peek(setting.options.journal_path, &resumed, &exists));
     setting.resumed = exists ? &resumed : NULL;
   }
   rlo__job_plan *plan = rlo__alloc(sizeof *plan);
@@ -172,8 +175,7 @@ static bool is_usable_memory(const rlo_service *service,
 }
 
 /* Opens the journal, if the job has one, for planning. */
-static rlo_status open_journal(const rlo_problem *problem,
-                               rlo__job_setting *setting,
+static rlo_status open_journal(rlo__job_setting *setting,
                                const rlo_storage *dst,
                                rlo_job *job) {
   const char *path = setting->options.journal_path;
@@ -185,32 +187,71 @@ static rlo_status open_journal(const rlo_problem *problem,
                     "the destination of a job with a journal is memory, which "
                     "nothing outlives; a file, or functions");
   }
-  RLO_TRY(rlo__journal_open(path, problem, &job->journal));
+  RLO_TRY(rlo__journal_open(path, &job->journal));
   setting->resumed = rlo__journal_get_settings(job->journal);
   return RLO_OK;
 }
 
-/* Memory by its bytes, what has an identity by that. */
-static rlo_status hash_indices(const rlo_job *job, uint64_t *out) {
-  rlo__hash hash = rlo__hash_init(0);
-  if (job->indices != NULL) {
-    rlo__storage_identity i;
-    RLO_TRY(rlo__storage_get_identity(job->indices, &i));
-    rlo__hash_u64(&hash, i.inode);
-    rlo__hash_i64(&hash, i.offset);
-    rlo__hash_i64(&hash, i.modified_nanos);
-    rlo__hash_u64(&hash, i.number);
-    if (job->indices->memory != NULL) {
-      rlo__hash_bytes(
-          &hash, job->indices->memory, (size_t)job->passes[0].index_bytes);
-    }
+/* Adds the canonical form of a problem, since equal ones may be written
+ * differently. */
+static rlo_status hash_problem(rlo__hash *hash, const rlo_problem *problem) {
+  rlo_problem *canonical = rlo__alloc(sizeof *canonical);
+  if (canonical == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  *out = rlo__hash_finish_u64(&hash);
+  *canonical = *problem;
+  rlo_status status = rlo_problem_canonicalize(canonical, 0, NULL, NULL);
+  rlo__hash_u64(hash, rlo_problem_hash(canonical));
+  rlo__hash_i64(hash, problem->dst_bytes);
+  rlo__free(canonical);
+  return status;
+}
+
+/* Adds what identifies a storage, without the device of a file: its number may
+ * change when the machine starts. */
+static void hash_file(rlo__hash *hash, const rlo__storage_identity *identity) {
+  rlo__hash_u64(hash, identity->inode);
+  rlo__hash_i64(hash, identity->offset);
+}
+
+/* Adds the bytes of what is read, or when they were changed last. */
+static void hash_source(rlo__hash *hash,
+                        const rlo__storage_identity *identity) {
+  hash_file(hash, identity);
+  rlo__hash_i64(hash, identity->bytes);
+  rlo__hash_i64(hash, identity->modified_nanos);
+  rlo__hash_u64(hash, identity->number);
+}
+
+static rlo_status hash_indices(rlo__hash *hash, const rlo_job *job) {
+  if (job->indices == NULL) {
+    return RLO_OK;
+  }
+  rlo__storage_identity identity;
+  RLO_TRY(rlo__storage_get_identity(job->indices, &identity));
+  hash_source(hash, &identity);
+  if (job->indices->memory != NULL) {
+    rlo__hash_bytes(
+        hash, job->indices->memory, (size_t)job->passes[0].index_bytes);
+  }
   return RLO_OK;
 }
 
+static void hash_plan(rlo__hash *hash, const rlo__piece_plan *plan) {
+  rlo__hash_u64(hash, rlo_problem_hash(&plan->problem));
+  rlo__hash_i64(hash, plan->gathered);
+  rlo__hash_i64(hash, plan->num_boxes);
+  rlo__hash_i64(hash, plan->num_pieces);
+  for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
+    rlo__hash_i64(hash, plan->box[a]);
+    rlo__hash_i64(hash, plan->piece[a]);
+    rlo__hash_i64(hash, plan->band[a]);
+  }
+}
+
 /* Compares the journal with the job as it is planned. */
-static rlo_status fit_journal(const rlo_problem *problem,
+static rlo_status fit_journal(const char *path,
+                              const rlo_problem *problem,
                               const rlo__job_plan *plan,
                               rlo_job *job) {
   rlo__storage_identity dst;
@@ -221,22 +262,28 @@ static rlo_status fit_journal(const rlo_problem *problem,
                     "the source and the destination are parts of one file: a "
                     "journal could not tell whether the source has changed");
   }
-  uint64_t index_hash;
-  RLO_TRY(hash_indices(job, &index_hash));
-  const rlo__journal_subject subject = {.problem = problem,
-                                        .index_hash = index_hash,
-                                        .passes = job->passes,
-                                        .num_passes = job->num_passes,
-                                        .copies = job->service->copies,
-                                        .settings = plan->settings,
-                                        .src = &job->src_identity,
-                                        .dst = &dst};
-  RLO_TRY(rlo__journal_fit(job->journal, &subject));
-  job->bytes_resumed = rlo__journal_bytes_resumed(job->journal);
+  rlo__hash hash = rlo__hash_init(PLANNER_VERSION);
+  rlo__journal_subject subject = {.settings = plan->settings};
+  RLO_TRY(hash_problem(&hash, problem));
+  RLO_TRY(hash_indices(&hash, job));
+  hash_source(&hash, &job->src_identity);
+  hash_file(&hash, &dst);
+  rlo__hash_i64(&hash, job->service->copies);
   for (int32_t n = 0; n < job->num_passes; ++n) {
+    hash_plan(&hash, &job->passes[n].plan);
+    subject.num_boxes[n] = job->passes[n].plan.num_boxes;
     job->passes[n].journal = job->journal;
     job->passes[n].number = n;
   }
+  subject.hash = rlo__hash_finish(&hash);
+  RLO_TRY(rlo__journal_fit(job->journal, &subject));
+  /* The file was reserved before the journal was created. One that is shorter
+   * has been made since, even if its number is the same. */
+  if (rlo__journal_get_settings(job->journal) != NULL && dst.is_file &&
+      dst.bytes < problem->dst_bytes) {
+    return rlo__journal_fail_other(path);
+  }
+  job->bytes_resumed = rlo__journal_bytes_resumed(job->journal);
   return RLO_OK;
 }
 
@@ -275,7 +322,7 @@ static rlo_status fill_job(rlo_service *service,
     /* Two passes read what they have written. */
     setting.options.scratch_bytes = 0;
   }
-  RLO_TRY(open_journal(problem, &setting, dst, job));
+  RLO_TRY(open_journal(&setting, dst, job));
   RLO_TRY(rlo__job_plan_make(problem, &setting, plan));
   job->passes = rlo__alloc_array((size_t)plan->num_passes, sizeof *job->passes);
   if (job->passes == NULL) {
@@ -298,7 +345,9 @@ static rlo_status fill_job(rlo_service *service,
   job->src = rlo_storage_retain(src);
   job->dst = rlo_storage_retain(dst);
   atomic_init(&job->is_cancelled, false);
-  return job->journal == NULL ? RLO_OK : fit_journal(problem, plan, job);
+  return job->journal == NULL
+             ? RLO_OK
+             : fit_journal(setting.options.journal_path, problem, plan, job);
 }
 
 rlo_status rlo_service_submit(rlo_service *service,

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memfd_create is no part of POSIX 2008. */
 #define _GNU_SOURCE
-#include "service/journal_file.h"
+#include "service/journal.h"
 
-#include "base/alloc.h"
-#include "base/hash.h"
 #include "memory_file.h"
 
 enum {
   WORD_BYTES = 8,
-  HEADER_BYTES =
-      (3 + RLO__JOURNAL_NUM_SETTINGS + RLO__JOURNAL_NUM_KEYS) * WORD_BYTES,
-  RECORD_BYTES = 3 * WORD_BYTES
+  HEADER_BYTES = RLO__JOURNAL_HEADER_WORDS * WORD_BYTES,
+  RECORD_BYTES = RLO__JOURNAL_RECORD_WORDS * WORD_BYTES,
+  NUM_BOXES = 300
 };
+
+static uint64_t get_word(const uint8_t *bytes) {
+  uint64_t word = 0;
+  for (int n = 0; n < WORD_BYTES; ++n) {
+    word |= (uint64_t)bytes[n] << (8 * n);
+  }
+  return word;
+}
 
 static void put_word(uint8_t *bytes, uint64_t word) {
   for (int n = 0; n < WORD_BYTES; ++n) {
@@ -20,53 +26,81 @@ static void put_word(uint8_t *bytes, uint64_t word) {
   }
 }
 
-static uint64_t checksum_of(uint64_t seed, const uint8_t *bytes, size_t count) {
+static uint64_t checksum_of(uint64_t seed, const uint8_t *bytes, int count) {
   rlo__hash hash = rlo__hash_init(seed);
-  rlo__hash_bytes(&hash, bytes, count);
+  for (int n = 0; n < count; ++n) {
+    rlo__hash_u64(&hash, get_word(bytes + n * WORD_BYTES));
+  }
   return rlo__hash_finish_u64(&hash);
 }
 
-/* Reads a journal and appends a record: what was read is then there, and the
- * record behind it. */
+static rlo__journal_subject subject_of(const uint8_t *data) {
+  return (rlo__journal_subject){
+      .hash = {.high = get_word(data + 8 * WORD_BYTES),
+               .low = get_word(data + 9 * WORD_BYTES)},
+      .settings = {1, 1, 1, 1, 1, 1},
+      .num_boxes = {NUM_BOXES - 100, 100}};
+}
+
+static int count_durable(const rlo__journal *journal) {
+  int count = 0;
+  for (int box = 0; box < NUM_BOXES; ++box) {
+    count += rlo__journal_is_durable(journal, 0, box);
+  }
+  return count;
+}
+
+/* Adds a box: what was read is then there, and the box besides. */
+static void add_box(const char *path,
+                    const rlo__journal_subject *job,
+                    rlo__journal *journal) {
+  rlo_storage *dst = NULL;
+  char byte = 0;
+  FUZZ_CHECK(rlo_storage_from_memory(&byte, 1, &dst) == RLO_OK);
+  int wanted = count_durable(journal);
+  wanted += !rlo__journal_is_durable(journal, 1, 99);
+  FUZZ_CHECK(rlo__journal_start(journal) == RLO_OK);
+  rlo__journal_add(journal, 1, 99, 7);
+  rlo__journal_begin_checkpoint(journal, 0);
+  FUZZ_CHECK(rlo__journal_checkpoint(journal, dst) == RLO_OK);
+  rlo__journal_end_checkpoint(journal);
+  FUZZ_CHECK(count_durable(journal) == wanted);
+  rlo__journal_release(journal);
+  FUZZ_CHECK(rlo__journal_open(path, &journal) == RLO_OK);
+  FUZZ_CHECK(rlo__journal_fit(journal, job) == RLO_OK);
+  FUZZ_CHECK(count_durable(journal) == wanted);
+  rlo__journal_release(journal);
+  rlo_storage_release(dst);
+}
+
 static void check(const uint8_t *data, size_t size) {
   memory_file memory = memory_file_make(data, size);
-  rlo__journal_file file;
-  rlo__journal_header header;
-  rlo__journal_header peeked;
+  rlo__journal *journal = NULL;
+  rlo__journal_settings settings;
   bool exists = false;
-  rlo_status status =
-      rlo__journal_file_open(memory.path, &file, &header, &exists);
-  FUZZ_CHECK(exists);
-  FUZZ_CHECK(rlo__journal_file_peek(memory.path, &peeked, &exists) == status);
+  rlo_status status = rlo__journal_open(memory.path, &journal);
+  FUZZ_CHECK(rlo__journal_peek(memory.path, &settings, &exists) == status);
   FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS ||
              status == RLO_UNSUPPORTED);
   if (status == RLO_OK) {
-    FUZZ_CHECK(memcmp(&header, &peeked, sizeof(header)) == 0);
-    rlo__journal_record *records = NULL;
-    rlo__journal_record *again = NULL;
-    size_t count = 0;
-    size_t count_again = 0;
-    const rlo__journal_record added = {7, 9};
-    FUZZ_CHECK(rlo__journal_file_read(&file, &records, &count) == RLO_OK);
-    FUZZ_CHECK(HEADER_BYTES + count * RECORD_BYTES <= size);
-    FUZZ_CHECK(rlo__journal_file_trim(&file) == RLO_OK);
-    FUZZ_CHECK(rlo__journal_file_append(&file, &added, 1) == RLO_OK);
-    rlo__journal_file_close(&file);
-    FUZZ_CHECK(rlo__journal_file_open(memory.path, &file, &header, &exists) ==
-               RLO_OK);
-    FUZZ_CHECK(rlo__journal_file_read(&file, &again, &count_again) == RLO_OK);
-    FUZZ_CHECK(count_again == count + 1);
-    FUZZ_CHECK(memcmp(records, again, count * sizeof(*records)) == 0);
-    FUZZ_CHECK(memcmp(&again[count], &added, sizeof(added)) == 0);
-    rlo__free(records);
-    rlo__free(again);
+    FUZZ_CHECK(exists && size >= HEADER_BYTES);
+    const rlo__journal_subject job = subject_of(data);
+    status = rlo__journal_fit(journal, &job);
+    FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS);
+    if (status == RLO_OK) {
+      FUZZ_CHECK((size - HEADER_BYTES) / RECORD_BYTES * 64 >=
+                 (size_t)count_durable(journal));
+      add_box(memory.path, &job, journal);
+    } else {
+      rlo__journal_release(journal);
+    }
   }
-  rlo__journal_file_close(&file);
   memory_file_close(&memory);
 }
 
-/* The journal of a job, as it is, and with the checksums that it should have:
- * nobody hits upon these by chance. */
+/* The journal of a job, as it is, and with the checksums and settings that it
+ * should have, and mostly pages that it can have: nobody hits upon these by
+ * chance. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check(data, size);
   if (size >= HEADER_BYTES && size < (1 << 20)) {
@@ -75,16 +109,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(mended, data, size);
     memcpy(mended, "rlo-jrnl", WORD_BYTES);
     put_word(mended + WORD_BYTES, RLO__JOURNAL_VERSION);
-    uint64_t seed =
-        checksum_of(RLO__JOURNAL_VERSION, mended, HEADER_BYTES - WORD_BYTES);
+    for (int n = 2; n < 8; ++n) {
+      put_word(mended + n * WORD_BYTES, mended[n * WORD_BYTES] % 2 + 1);
+    }
+    uint64_t seed = checksum_of(0, mended, RLO__JOURNAL_HEADER_WORDS - 1);
     put_word(mended + HEADER_BYTES - WORD_BYTES, seed);
     for (uint8_t *record = mended + HEADER_BYTES;
          (size_t)(mended + size - record) >= RECORD_BYTES;
          record += RECORD_BYTES) {
+      if (record[1] % 8 != 0) {
+        put_word(record, record[0] % 5);
+        record[3 * WORD_BYTES - 1] &= 0x7f;
+      }
       /* One in four stays as it is. */
       if (record[RECORD_BYTES - WORD_BYTES] % 4 != 0) {
         put_word(record + RECORD_BYTES - WORD_BYTES,
-                 checksum_of(seed, record, RECORD_BYTES - WORD_BYTES));
+                 checksum_of(seed, record, RLO__JOURNAL_RECORD_WORDS - 1));
       }
     }
     check(mended, size);

@@ -45,7 +45,7 @@ FLOORS = {
     "service": (7, ["storage_calls", "storage_trail", "storage_direct",
                     "storage_kind", "storage", "storage_file", "piece_grid", "piece_tally",
                     "piece_plan", "piece_growth", "piece_search",
-                    "piece_bands", "pass", "journal_file", "journal",
+                    "piece_bands", "pass", "journal",
                     "transfers", "lane", "work", "pipeline", "job",
                     "job_plan", "scheduler", "submit",
                     "service"]),

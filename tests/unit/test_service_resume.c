@@ -279,9 +279,13 @@ static bool draw_job(test_job *job, uint64_t seed, int number) {
     return false;
   }
   job->options.journal_path = journal_case.path;
+  int64_t points = 1;
+  for (int32_t a = 0; a < job->problem.problem.num_axes; ++a) {
+    points *= job->problem.problem.extents[a];
+  }
   /* Of a small one: each flush takes its time. */
   if (job->dst.kind == TEST_STORAGE_FUNCTIONS &&
-      job->src.kind != TEST_STORAGE_FILE && job->dst.bytes <= 16384 &&
+      job->src.kind != TEST_STORAGE_FILE && points <= 1500 &&
       job->indices.kind != TEST_STORAGE_FILE &&
       !test_job_reads_destination(job)) {
     return true;
