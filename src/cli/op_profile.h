@@ -6,7 +6,7 @@
 
 #include "relayout/profile.h"
 
-#include "stream_options.h"
+#include "stream.h"
 
 /** The trace of an operation: op --trace FILE. Functions that return an int
  *  return an exit code, after a message unless it is RLO__EXIT_OK. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stream_plan.h"
-
 #include "base/checked.h"
+#include "base/status.h"
 #include "message.h"
-#include "stream_resume.h"
+#include "stream_inside.h"
 #include "subprocess.h"
 
 /* Runs of less cost the system more than their bytes. */
@@ -13,6 +12,52 @@
  * written. They may have this share of the machine's. */
 #define LOADED_COPIES 3.0
 #define LOADED_SHARE  0.5
+
+/* ------------------------------------------------------------------ options */
+
+int rlo__stream_option_take_device(const char *verb,
+                                   const char *value,
+                                   void *options) {
+  rlo__stream_options *taken = options;
+  taken->is_device = true;
+  return rlo__device_choice_parse(verb, value, &taken->devices);
+}
+
+int rlo__stream_option_take_io(const char *verb,
+                               const char *value,
+                               void *is_direct) {
+  /* auto is buffered, which is best everywhere up to now. */
+  static const char *const words[] = {"auto", "buffered", "direct"};
+  int32_t n = 0;
+  int code = rlo__word_parse(verb, "--io", value, words, 3, &n);
+  *(bool *)is_direct = n == 2;
+  return code;
+}
+
+int rlo__stream_option_take_passes(const char *verb,
+                                   const char *value,
+                                   void *passes) {
+  static const char *const words[] = {"1", "2"};
+  int32_t number = 0;
+  int code = rlo__word_parse(verb, "--passes", value, words, 2, &number);
+  *(int32_t *)passes = number + 1;
+  return code;
+}
+
+int rlo__stream_options_check(const char *verb, rlo__stream_options *options) {
+  if (options->is_host && options->is_device) {
+    return rlo__fail_usage(verb, "--host uses no device: it excludes --device");
+  }
+  options->devices.is_none |= options->is_host;
+  return RLO__EXIT_OK;
+}
+
+bool rlo__stream_is_asked_for(const rlo__stream_options *options) {
+  return options->memory_bytes != 0 || options->passes != 0 ||
+         options->is_direct || options->is_dry_run;
+}
+
+/* --------------------------------------------------------------------- jobs */
 
 rlo_service_options rlo__stream_service_options(const rlo__stream *s) {
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
@@ -110,10 +155,7 @@ static rlo_status estimate(const rlo__stream *stream, sum *out) {
   out->all.expected_fraction = 1;
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
     rlo_job_estimate one;
-    rlo_status status = rlo__stream_estimate_job(stream, n, &one);
-    if (status != RLO_OK) {
-      return status;
-    }
+    RLO_TRY(rlo__stream_estimate_job(stream, n, &one));
     add_estimate(&one, out);
   }
   return RLO_OK;

@@ -1,14 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stream_report.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "display.h"
 #include "progress.h"
 #include "report.h"
+#include "stream_inside.h"
+
+/* The smaller one, of those that are not 0. */
+static int64_t smaller(int64_t a, int64_t b) {
+  return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+void rlo__stream_add_info(const rlo_job_info *one, rlo_job_info *all) {
+  all->num_passes = (int32_t)rlo__max(all->num_passes, one->num_passes);
+  all->pieces_done += one->pieces_done;
+  all->num_pieces += one->num_pieces;
+  all->bytes_done += one->bytes_done;
+  all->bytes_total += one->bytes_total;
+  all->bytes_read += one->bytes_read;
+  all->bytes_written += one->bytes_written;
+  all->bytes_resumed += one->bytes_resumed;
+  all->host_bytes_peak = rlo__max(all->host_bytes_peak, one->host_bytes_peak);
+  all->device_bytes_peak =
+      rlo__max(all->device_bytes_peak, one->device_bytes_peak);
+  all->smallest_read = smaller(all->smallest_read, one->smallest_read);
+  all->smallest_write = smaller(all->smallest_write, one->smallest_write);
+  all->seconds += one->seconds;
+  for (int stage = 0; stage < RLO_STAGE_COUNT; ++stage) {
+    all->stage_seconds[stage] += one->stage_seconds[stage];
+  }
+}
 
 static void add_estimate(rlo__report *r, const rlo_job_estimate *estimate) {
   rlo__bytes_text bytes;
@@ -51,7 +76,7 @@ static void add_estimate(rlo__report *r, const rlo_job_estimate *estimate) {
               RLO__REAL("expected_fraction", estimate->expected_fraction));
 }
 
-static void add_info(rlo__report *r, const rlo_job_info *info) {
+static void report_info(rlo__report *r, const rlo_job_info *info) {
   RLO__REPORT(r,
               RLO__INT("num_passes", NULL, info->num_passes),
               RLO__INT("num_pieces", NULL, info->num_pieces),
@@ -105,7 +130,7 @@ void rlo__stream_print_end(const rlo__stream *stream,
         is_done ? result : NULL,
         &r);
   if (is_done && stream->has_events) {
-    add_info(&r, &result->info);
+    report_info(&r, &result->info);
   }
   rlo__report_end(&r);
 }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stream_resume.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include "base/str.h"
 #include "base/threshold.h"
 #include "message.h"
+#include "stream_inside.h"
 
 /* ----------------------------------------------------------------- journals */
 

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stream.h"
-
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/checked.h"
+#include "base/file.h"
+#include "base/status.h"
 #include "message.h"
 #include "progress.h"
 #include "session.h"
-#include "stream_plan.h"
-#include "stream_report.h"
-#include "stream_resume.h"
-#include "stream_verify.h"
+#include "stream_inside.h"
 #include "subprocess.h"
 
 /* How long to wait between two looks at a job. */
@@ -22,6 +18,7 @@
 
 /* Where an output is while it is made. */
 typedef struct place {
+  const char *path;
   rlo__output_file part;
   /* Where the array begins in the part. */
   int64_t offset_bytes;
@@ -54,6 +51,8 @@ typedef struct run {
   rlo_storage **storages;
   rlo_service *service;
   rlo_job **jobs;
+  /* The jobs compare with the outputs, in place of writing them. */
+  bool is_verifying;
   rlo__progress progress;
   double next_event_seconds;
   /* Nothing of what was done is of use. */
@@ -63,9 +62,10 @@ typedef struct run {
 
 /* ----------------------------------------------------------------- devices */
 
-static int count_devices(int32_t *out_count) {
-  if (rlo_device_list(NULL, 0, 0, out_count) != RLO_OK) {
-    return rlo__fail_last();
+static int count_devices(const rlo__device_choice *choice, int32_t *out_count) {
+  *out_count = choice->count == 0 ? 1 : choice->count;
+  if (choice->is_all) {
+    RLO__EXIT_TRY(rlo__check(rlo_device_list(NULL, 0, 0, out_count)));
   }
   return *out_count == 0 ? rlo__fail("there is no OpenCL device")
                          : RLO__EXIT_OK;
@@ -82,46 +82,41 @@ static void add_name(rlo__stream_result *result, const char *name) {
 
 static int open_devices(run *r) {
   const rlo__device_choice *choice = &r->stream->options->devices;
+  int32_t count;
   if (choice->is_none) {
     return RLO__EXIT_OK;
   }
-  int32_t count = choice->count == 0 ? 1 : choice->count;
-  int code = choice->is_all ? count_devices(&count) : RLO__EXIT_OK;
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  r->sessions = calloc((size_t)count, sizeof(*r->sessions));
+  RLO__EXIT_TRY(count_devices(choice, &count));
+  r->sessions = rlo__alloc_array((size_t)count, sizeof(*r->sessions));
   if (r->sessions == NULL) {
-    return rlo__fail("cannot get memory for %d devices", count);
+    return rlo__fail_last();
   }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
+  for (int32_t n = 0; n < count; ++n) {
     const rlo__device_ref numbered = {.index = n};
     ++r->num_sessions;
-    code = rlo__session_init(choice->is_all ? &numbered
-                             : n == 0       ? rlo__device_choice_first(choice)
-                                            : &choice->devices[n],
-                             &r->sessions[n]);
-    if (code == RLO__EXIT_OK) {
-      add_name(r->result, r->sessions[n].device_name);
-    }
+    RLO__EXIT_TRY(rlo__session_init(choice->is_all ? &numbered
+                                    : n == 0 ? rlo__device_choice_first(choice)
+                                             : &choice->devices[n],
+                                    &r->sessions[n]));
+    add_name(r->result, r->sessions[n].device_name);
   }
-  return code;
+  return RLO__EXIT_OK;
 }
 
 static int create_service(run *r) {
   const rlo_service_options options = rlo__stream_service_options(r->stream);
   rlo_context **contexts =
-      calloc((size_t)r->num_sessions + 1, sizeof(*contexts));
+      rlo__alloc_array((size_t)r->num_sessions + 1, sizeof(*contexts));
   if (contexts == NULL) {
-    return rlo__fail("cannot get memory for %d devices", r->num_sessions);
+    return rlo__fail_last();
   }
   for (int32_t n = 0; n < r->num_sessions; ++n) {
     contexts[n] = r->sessions[n].context;
   }
-  rlo_status status =
+  const rlo_status status =
       rlo_service_create(contexts, r->num_sessions, &options, &r->service);
-  free((void *)contexts);
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  rlo__free((void *)contexts);
+  return rlo__check(status);
 }
 
 /* Plans a whole problem, for its family, or for the reason why there is none.
@@ -155,56 +150,110 @@ static int prepare_whole(run *r) {
   if (r->num_sessions == 0 || !(s->is_whole || is_named)) {
     return RLO__EXIT_OK;
   }
-  rlo_status status = RLO_OK;
-  for (int32_t n = 0; status == RLO_OK && n < s->num_jobs; ++n) {
-    status = prepare_job(r, s->jobs[n].problem);
+  for (int32_t n = 0; n < s->num_jobs; ++n) {
+    if (prepare_job(r, s->jobs[n].problem) != RLO_OK) {
+      return is_named ? rlo__fail_last() : rlo__fail_on_device();
+    }
   }
-  return status == RLO_OK ? RLO__EXIT_OK
-         : is_named       ? rlo__fail_last()
-                          : rlo__fail_on_device();
+  return RLO__EXIT_OK;
+}
+
+/* --------------------------------------------------------------- comparison */
+
+static rlo_status read_output(void *payload,
+                              int64_t offset,
+                              int64_t bytes,
+                              void *into) {
+  const place *o = payload;
+  if (o->memory != NULL) {
+    memcpy(into, (const char *)o->memory + offset, (size_t)bytes);
+    return RLO_OK;
+  }
+  return rlo__file_pread(
+      o->part.file.fd, o->path, into, (size_t)bytes, o->offset_bytes + offset);
+}
+
+/* Compares, in place of writing. */
+static rlo_status compare(void *payload,
+                          int64_t offset,
+                          int64_t bytes,
+                          const void *from) {
+  const unsigned char *expected = from;
+  unsigned char found[1 << 14];
+  for (int64_t at = 0; at < bytes; at += (int64_t)sizeof(found)) {
+    const size_t length = (size_t)rlo__min(bytes - at, (int64_t)sizeof(found));
+    RLO_TRY(read_output(payload, offset + at, (int64_t)length, found));
+    for (size_t n = 0; memcmp(found, expected + at, length) != 0; ++n) {
+      if (found[n] != expected[at + (int64_t)n]) {
+        return RLO_FAIL(RLO_DATA_LOSS,
+                        "byte %" PRId64
+                        " of the result is 0x%02x, the host makes 0x%02x; "
+                        "nothing was written to %s",
+                        offset + at + (int64_t)n,
+                        found[n],
+                        expected[at + (int64_t)n],
+                        ((const place *)payload)->path);
+      }
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status create_comparison(place *output,
+                                    int64_t bytes,
+                                    rlo_storage **out_storage) {
+  rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
+  ops.read = read_output;
+  ops.write = compare;
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = bytes;
+  return rlo_storage_create(&ops, output, &traits, out_storage);
 }
 
 /* -------------------------------------------------------------------- jobs */
 
+static rlo_status create_output_storage(run *r,
+                                        int32_t n,
+                                        const rlo_storage_traits *hints,
+                                        rlo_storage **out_storage) {
+  place *output = &r->places[n];
+  const int64_t bytes = r->stream->outputs[n].bytes;
+  if (r->is_verifying) {
+    return create_comparison(output, bytes, out_storage);
+  }
+  return output->memory != NULL
+             ? rlo_storage_from_memory(output->memory, bytes, out_storage)
+             : rlo_storage_from_fd(output->part.file.fd,
+                                   output->offset_bytes,
+                                   bytes + output->scratch_bytes,
+                                   hints,
+                                   out_storage);
+}
+
 static int create_storages(run *r) {
   const rlo__stream *s = r->stream;
-  int32_t count = s->num_sources + s->num_outputs;
   rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
   hints.is_direct = s->options->is_direct;
-  r->storages = calloc((size_t)count, sizeof(rlo_storage *));
+  r->storages = rlo__alloc_array((size_t)(s->num_sources + s->num_outputs),
+                                 sizeof(rlo_storage *));
   if (r->storages == NULL) {
-    return rlo__fail("cannot get memory for %d files", count);
+    return rlo__fail_last();
   }
   for (int32_t n = 0; n < s->num_sources; ++n) {
-    int code =
-        rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n]);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+    RLO__EXIT_TRY(
+        rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n]));
   }
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     rlo_job_estimate estimate;
     if (rlo__stream_estimate_job(s, n, &estimate) != RLO_OK) {
       return rlo__stream_fail_submit(s);
     }
-    const int32_t output = s->jobs[n].output;
-    r->places[output].scratch_bytes =
-        r->places[output].memory == NULL ? estimate.scratch_bytes : 0;
+    place *output = &r->places[s->jobs[n].output];
+    output->scratch_bytes = output->memory == NULL ? estimate.scratch_bytes : 0;
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    const int64_t bytes = s->outputs[n].bytes;
-    rlo_storage **storage = &r->storages[s->num_sources + n];
-    rlo_status status =
-        r->places[n].memory != NULL
-            ? rlo_storage_from_memory(r->places[n].memory, bytes, storage)
-            : rlo_storage_from_fd(r->places[n].part.file.fd,
-                                  r->places[n].offset_bytes,
-                                  bytes + r->places[n].scratch_bytes,
-                                  &hints,
-                                  storage);
-    if (status != RLO_OK) {
-      return rlo__fail_last();
-    }
+    RLO__EXIT_TRY(rlo__check(
+        create_output_storage(r, n, &hints, &r->storages[s->num_sources + n])));
   }
   return RLO__EXIT_OK;
 }
@@ -212,28 +261,31 @@ static int create_storages(run *r) {
 /* All at once, so that the totals are known from the beginning. */
 static int submit(run *r) {
   const rlo__stream *s = r->stream;
-  r->jobs = calloc((size_t)s->num_jobs + 1, sizeof(rlo_job *));
+  r->jobs = rlo__alloc_array((size_t)s->num_jobs + 1, sizeof(rlo_job *));
   if (r->jobs == NULL) {
-    return rlo__fail("cannot get memory for %d jobs", s->num_jobs);
+    return rlo__fail_last();
   }
   /* Each may have a journal open. */
   rlo__files_allow(2 * (s->num_sources + s->num_outputs) + s->num_jobs);
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     const rlo__stream_job *job = &s->jobs[n];
+    const place *output = &r->places[job->output];
     rlo__journal_path journal;
     rlo__stream_name_journal(
-        s, n, r->places[job->output].part.unfinished.journal_path, &journal);
+        s,
+        n,
+        r->is_verifying ? NULL : output->part.unfinished.journal_path,
+        &journal);
     rlo_job_options options = rlo__stream_job_options(s, n, &journal);
-    options.scratch_bytes = r->places[job->output].scratch_bytes;
-    rlo_status status =
+    options.scratch_bytes = output->scratch_bytes;
+    r->result->status =
         rlo_service_submit(r->service,
                            job->problem,
                            r->storages[job->source],
                            r->storages[s->num_sources + job->output],
                            &options,
                            &r->jobs[n]);
-    if (status != RLO_OK) {
-      r->result->status = status;
+    if (r->result->status != RLO_OK) {
       return rlo__stream_fail_submit(s);
     }
   }
@@ -241,41 +293,13 @@ static int submit(run *r) {
   return RLO__EXIT_OK;
 }
 
-/* The smaller one, of those that are not 0. */
-static int64_t smaller(int64_t a, int64_t b) {
-  return a == 0 || (b != 0 && b < a) ? b : a;
-}
-
-static void add_info(const rlo_job_info *one, rlo_job_info *all) {
-  all->num_passes = (int32_t)rlo__max(all->num_passes, one->num_passes);
-  all->pieces_done += one->pieces_done;
-  all->num_pieces += one->num_pieces;
-  all->bytes_done += one->bytes_done;
-  all->bytes_total += one->bytes_total;
-  all->bytes_read += one->bytes_read;
-  all->bytes_written += one->bytes_written;
-  all->bytes_resumed += one->bytes_resumed;
-  all->host_bytes_peak = rlo__max(all->host_bytes_peak, one->host_bytes_peak);
-  all->device_bytes_peak =
-      rlo__max(all->device_bytes_peak, one->device_bytes_peak);
-  all->smallest_read = smaller(all->smallest_read, one->smallest_read);
-  all->smallest_write = smaller(all->smallest_write, one->smallest_write);
-  all->seconds += one->seconds;
-  for (int stage = 0; stage < RLO_STAGE_COUNT; ++stage) {
-    all->stage_seconds[stage] += one->stage_seconds[stage];
-  }
-}
-
 /* Gets the state of job `current`, with the totals of all. */
 static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
   rlo_job_info all = RLO_JOB_INFO_INIT;
   for (int32_t n = 0; n < r->stream->num_jobs; ++n) {
     rlo_job_info one = RLO_JOB_INFO_INIT;
-    rlo_status status = rlo_job_get_info(r->jobs[n], &one);
-    if (status != RLO_OK) {
-      return status;
-    }
-    add_info(&one, &all);
+    RLO_TRY(rlo_job_get_info(r->jobs[n], &one));
+    rlo__stream_add_info(&one, &all);
     if (n == current) {
       all.state = one.state;
       all.status = one.status;
@@ -284,12 +308,10 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
     }
   }
   if (r->stream->num_jobs > 1) {
-    int64_t bytes_now = all.bytes_done - all.bytes_resumed;
-    all.seconds_left = bytes_now == 0
-                           ? -1
-                           : all.seconds *
-                                 (double)(all.bytes_total - all.bytes_done) /
-                                 (double)bytes_now;
+    const double bytes_now = (double)(all.bytes_done - all.bytes_resumed);
+    const double bytes_left = (double)(all.bytes_total - all.bytes_done);
+    all.seconds_left =
+        bytes_now > 0 ? all.seconds * bytes_left / bytes_now : -1;
   }
   *out = all;
   return RLO_OK;
@@ -307,19 +329,16 @@ static void show(run *r, const rlo_job_info *info) {
 /* Shows how far the jobs are until job `n` has ended. */
 static rlo_status watch_job(run *r, int32_t n) {
   rlo_job_info *info = &r->result->info;
-  r->progress.name = r->stream->outputs[r->stream->jobs[n].output].path;
   bool has_ended = false;
-  rlo_status status = RLO_OK;
-  while (status == RLO_OK && !has_ended) {
-    status = rlo_job_wait(r->jobs[n], LOOK_MILLISECONDS, &has_ended);
-    if (status == RLO_OK) {
-      status = get_info(r, n, info);
-    }
-    if (status == RLO_OK && !has_ended) {
-      show(r, info);
-    }
+  r->progress.name = r->stream->outputs[r->stream->jobs[n].output].path;
+  RLO_TRY(rlo_job_wait(r->jobs[n], LOOK_MILLISECONDS, &has_ended));
+  while (!has_ended) {
+    RLO_TRY(get_info(r, n, info));
+    show(r, info);
+    RLO_TRY(rlo_job_wait(r->jobs[n], LOOK_MILLISECONDS, &has_ended));
   }
-  return status == RLO_OK ? rlo_job_result(r->jobs[n]) : status;
+  RLO_TRY(get_info(r, n, info));
+  return rlo_job_result(r->jobs[n]);
 }
 
 static int watch(run *r) {
@@ -336,20 +355,19 @@ static int watch(run *r) {
   }
   rlo__progress_end(&r->progress, &r->result->info);
   r->result->status = status;
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  return rlo__check(status);
 }
 
 /* Cuts off what two passes have left behind the arrays. */
 static int cut_off_scratch(run *r) {
   const rlo__stream *s = r->stream;
-  int code = RLO__EXIT_OK;
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
+  for (int32_t n = 0; n < s->num_outputs; ++n) {
     if (r->places[n].scratch_bytes > 0) {
-      code = rlo__output_file_resize(
-          &r->places[n].part, r->places[n].offset_bytes + s->outputs[n].bytes);
+      RLO__EXIT_TRY(rlo__output_file_resize(
+          &r->places[n].part, r->places[n].offset_bytes + s->outputs[n].bytes));
     }
   }
-  return code;
+  return RLO__EXIT_OK;
 }
 
 static void release(run *r) {
@@ -357,37 +375,54 @@ static void release(run *r) {
   for (int32_t n = 0; r->jobs != NULL && n < s->num_jobs; ++n) {
     rlo_job_release(r->jobs[n]);
   }
-  free((void *)r->jobs);
+  rlo__free((void *)r->jobs);
   rlo_service_release(r->service);
   for (int32_t n = 0;
        r->storages != NULL && n < s->num_sources + s->num_outputs;
        ++n) {
     rlo_storage_release(r->storages[n]);
   }
-  free((void *)r->storages);
+  rlo__free((void *)r->storages);
   for (int32_t n = 0; n < r->num_sessions; ++n) {
     rlo__session_deinit(&r->sessions[n]);
   }
-  free(r->sessions);
+  rlo__free(r->sessions);
+}
+
+static int try_jobs(run *r) {
+  RLO__EXIT_TRY(open_devices(r));
+  RLO__EXIT_TRY(prepare_whole(r));
+  RLO__EXIT_TRY(create_service(r));
+  RLO__EXIT_TRY(create_storages(r));
+  RLO__EXIT_TRY(submit(r));
+  RLO__EXIT_TRY(watch(r));
+  return cut_off_scratch(r);
 }
 
 static int run_jobs(void *payload) {
   run *r = payload;
-  int (*const steps[])(run *) = {open_devices,
-                                 prepare_whole,
-                                 create_service,
-                                 create_storages,
-                                 submit,
-                                 watch,
-                                 cut_off_scratch};
-  int code = RLO__EXIT_OK;
-  for (size_t n = 0;
-       code == RLO__EXIT_OK && n < sizeof(steps) / sizeof(steps[0]);
-       ++n) {
-    code = steps[n](r);
-  }
+  const int code = try_jobs(r);
   release(r);
   return code;
+}
+
+/* Runs the jobs once more, on the host, and compares what they would write.
+ * Prints the first byte that differs. */
+static int verify(const run *r) {
+  rlo__stream_options options = *r->stream->options;
+  options.devices = (rlo__device_choice){.is_none = true};
+  options.passes = 1;
+  options.is_quiet = true;
+  options.is_progress_wanted = false;
+  rlo__stream again = *r->stream;
+  again.options = &options;
+  again.has_events = false;
+  rlo__stream_result result = {.info = RLO_JOB_INFO_INIT};
+  run compared = {.stream = &again,
+                  .places = r->places,
+                  .result = &result,
+                  .is_verifying = true};
+  return run_jobs(&compared);
 }
 
 /* ----------------------------------------------------------------- outputs */
@@ -399,17 +434,17 @@ static int begin_memory(run *r, int32_t n) {
   for (int32_t k = 0; k < n; ++k) {
     held_bytes += r->places[k].memory != NULL ? r->stream->outputs[k].bytes : 0;
   }
-  int code = rlo__memory_check(held_bytes, bytes);
-  if (code == RLO__EXIT_OK) {
-    r->places[n].memory = rlo__shared_create((size_t)bytes);
-  }
+  RLO__EXIT_TRY(rlo__memory_check(held_bytes, bytes));
+  r->places[n].memory = rlo__shared_create((size_t)bytes);
   return r->places[n].memory == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
 }
 
 /* Opens the part of an output and writes the header. */
 static int begin_output(run *r, int32_t n) {
   const rlo__stream_output *output = &r->stream->outputs[n];
+  place *made = &r->places[n];
   char head[RLO__MAX_HEADER_BYTES];
+  made->path = output->path;
   if (rlo__path_is_special(output->path)) {
     return begin_memory(r, n);
   }
@@ -420,22 +455,17 @@ static int begin_output(run *r, int32_t n) {
       .tell = n == 0 ? rlo__stream_words_stop : NULL,
       .payload = &r->words,
   };
-  int code = rlo__array_make_header(
-      output->path, output->shape, head, &start.head_bytes);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__output_file_begin(output->path, &start, &r->places[n].part);
-  }
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  r->places[n].offset_bytes = (int64_t)start.head_bytes;
+  RLO__EXIT_TRY(rlo__array_make_header(
+      output->path, output->shape, head, &start.head_bytes));
+  RLO__EXIT_TRY(rlo__output_file_begin(output->path, &start, &made->part));
+  made->offset_bytes = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
-  if (rlo__stream_count_jobs(r->stream, n) == 0) {
-    code = rlo__output_file_resize(&r->places[n].part,
-                                   r->places[n].offset_bytes + output->bytes);
-  }
+  const int code = rlo__stream_count_jobs(r->stream, n) > 0
+                       ? RLO__EXIT_OK
+                       : rlo__output_file_resize(
+                             &made->part, made->offset_bytes + output->bytes);
   if (code != RLO__EXIT_OK) {
-    rlo__output_file_abandon(&r->places[n].part);
+    rlo__output_file_abandon(&made->part);
   }
   return code;
 }
@@ -443,38 +473,27 @@ static int begin_output(run *r, int32_t n) {
 /* Writes what is no regular file, and gives the parts their names. */
 static int commit_outputs(run *r) {
   const rlo__stream *s = r->stream;
-  int code = RLO__EXIT_OK;
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
+  for (int32_t n = 0; n < s->num_outputs; ++n) {
     const rlo__array_target target = {
         s->outputs[n].path, s->outputs[n].shape, r->places[n].memory};
-    code = target.data != NULL ? rlo__arrays_save(&target, 1)
-                               : rlo__output_file_finish(&r->places[n].part);
+    RLO__EXIT_TRY(target.data != NULL
+                      ? rlo__arrays_save(&target, 1)
+                      : rlo__output_file_finish(&r->places[n].part));
   }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_outputs; ++n) {
+  for (int32_t n = 0; n < s->num_outputs; ++n) {
     if (r->places[n].memory == NULL) {
-      code = rlo__output_file_commit(&r->places[n].part);
+      RLO__EXIT_TRY(rlo__output_file_commit(&r->places[n].part));
     }
   }
-  return code;
+  return RLO__EXIT_OK;
 }
 
-static int finish_outputs(run *r) {
+static int check_outputs(const run *r) {
   const rlo__stream *s = r->stream;
-  int code = RLO__EXIT_OK;
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < s->num_sources; ++n) {
-    code = rlo__input_file_check_unchanged(&s->sources[n].file);
+  for (int32_t n = 0; n < s->num_sources; ++n) {
+    RLO__EXIT_TRY(rlo__input_file_check_unchanged(&s->sources[n].file));
   }
-  for (int32_t n = 0;
-       code == RLO__EXIT_OK && s->is_verified && n < s->num_outputs;
-       ++n) {
-    code = rlo__stream_verify(s,
-                              n,
-                              r->places[n].part.file.fd,
-                              r->places[n].offset_bytes,
-                              r->places[n].memory);
-  }
-  r->is_spoilt = code != RLO__EXIT_OK;
-  return r->is_spoilt ? code : commit_outputs(r);
+  return s->is_verified ? verify(r) : RLO__EXIT_OK;
 }
 
 /* Removes the parts that are no outputs, unless they can be resumed. */
@@ -497,25 +516,18 @@ static void end_outputs(run *r, int32_t num_begun) {
   }
 }
 
-/* Makes the parts, and renames them to the outputs. */
-static int run_into_parts(run *r) {
+/* Makes the parts, runs the jobs and renames the parts to the outputs. */
+static int try_parts(run *r, int32_t *num_begun) {
   const rlo__stream *s = r->stream;
-  int code = RLO__EXIT_OK;
-  int32_t num_begun = 0;
-  while (code == RLO__EXIT_OK && num_begun < s->num_outputs) {
-    code = begin_output(r, num_begun);
-    num_begun += code == RLO__EXIT_OK;
+  for (; *num_begun < s->num_outputs; ++*num_begun) {
+    RLO__EXIT_TRY(begin_output(r, *num_begun));
   }
-  if (code == RLO__EXIT_OK) {
-    code = s->options->devices.is_none
-               ? run_jobs(r)
-               : rlo__subprocess_run(s->common->is_isolated, run_jobs, r);
-  }
-  if (code == RLO__EXIT_OK) {
-    code = finish_outputs(r);
-  }
-  end_outputs(r, num_begun);
-  return code;
+  RLO__EXIT_TRY(s->options->devices.is_none
+                    ? run_jobs(r)
+                    : rlo__subprocess_run(s->common->is_isolated, run_jobs, r));
+  const int code = check_outputs(r);
+  r->is_spoilt = code != RLO__EXIT_OK;
+  return r->is_spoilt ? code : commit_outputs(r);
 }
 
 int rlo__stream_run_share(const rlo__stream *stream,
@@ -523,16 +535,14 @@ int rlo__stream_run_share(const rlo__stream *stream,
                           int64_t offset_bytes,
                           rlo__stream_result *out_result) {
   place share = {.part.file.fd = fd, .offset_bytes = offset_bytes};
-  *out_result =
-      (rlo__stream_result){.info = RLO_JOB_INFO_INIT, .status = RLO_OK};
+  *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
   run r = {.stream = stream, .places = &share, .result = out_result};
   return run_jobs(&r);
 }
 
 static int run_stream(const rlo__stream *stream,
                       rlo__stream_result *out_result) {
-  *out_result =
-      (rlo__stream_result){.info = RLO_JOB_INFO_INIT, .status = RLO_OK};
+  *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
   run r = {.stream = stream};
   r.result = rlo__shared_create(sizeof(*r.result));
   if (r.result == NULL) {
@@ -541,7 +551,10 @@ static int run_stream(const rlo__stream *stream,
   *r.result = *out_result;
   rlo__stream_words_make(stream, &r.result->info, &r.words);
   r.places = rlo__alloc_array((size_t)stream->num_outputs, sizeof(*r.places));
-  int code = r.places == NULL ? rlo__fail_last() : run_into_parts(&r);
+  int32_t num_begun = 0;
+  const int code =
+      r.places == NULL ? rlo__fail_last() : try_parts(&r, &num_begun);
+  end_outputs(&r, num_begun);
   rlo__free(r.places);
   *out_result = *r.result;
   rlo__shared_release(r.result, sizeof(*r.result));
@@ -551,15 +564,15 @@ static int run_stream(const rlo__stream *stream,
 int rlo__stream_do(const rlo__stream *stream, bool *out_is_done) {
   rlo_job_estimate estimate;
   rlo__stream_result result;
-  int code = rlo__stream_plan(stream, &estimate, out_is_done);
-  if (code != RLO__EXIT_OK || (out_is_done != NULL && !*out_is_done)) {
-    return code;
+  RLO__EXIT_TRY(rlo__stream_plan(stream, &estimate, out_is_done));
+  if (out_is_done != NULL && !*out_is_done) {
+    return RLO__EXIT_OK;
   }
   rlo__stream_print_plan(stream, &estimate);
   if (stream->options->is_dry_run) {
     return RLO__EXIT_OK;
   }
-  code = run_stream(stream, &result);
+  const int code = run_stream(stream, &result);
   rlo__stream_print_end(stream, &result, code == RLO__EXIT_OK);
   return code;
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_CLI_STREAM_INSIDE_H
+#define RLO_CLI_STREAM_INSIDE_H
+
+#include <limits.h>
+
+#include "stream.h"
+
+/** The parts of a stream: its journals, its plan and its report. */
+
+/* --- stream_resume.c: how jobs that were stopped go on */
+
+/** Returns whether the jobs of an output have journals: if the stream is large
+ *  or to be resumed. */
+bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output);
+
+/** A path, or "". */
+typedef struct rlo__journal_path {
+  char text[PATH_MAX + 16];
+} rlo__journal_path;
+
+/** Makes the path of a job's journal of that of its output's first job; NULL:
+ *  there is none. */
+void rlo__stream_name_journal(const rlo__stream *stream,
+                              int32_t job,
+                              const char *first_path,
+                              rlo__journal_path *out_path);
+
+/** Finds the journal with which a job would go on, or which it would create:
+ *  "" if it has none, or if the one that is there would be removed. */
+void rlo__stream_find_journal(const rlo__stream *stream,
+                              int32_t job,
+                              rlo__journal_path *out_path);
+
+/** Returns whether there is something to go on with, so that pieces are the
+ *  only way. */
+bool rlo__stream_is_begun(const rlo__stream *stream);
+
+/** Does what rlo__fail_last does, for a job that was refused; says how to begin
+ * anew if it was to be resumed. */
+int rlo__stream_fail_submit(const rlo__stream *stream);
+
+/** The words for jobs that end early. Its address must not change while a
+ * signal handler may use it. */
+typedef struct rlo__stream_words {
+  /** Shared with the process that has the jobs. Borrowed. */
+  const rlo_job_info *info;
+  /** "\n" where a line is being drawn. */
+  const char *line_end;
+  /** Nothing stays. */
+  char removed[PATH_MAX + 64];
+  /** How to go on. */
+  char command[4096];
+} rlo__stream_words;
+
+void rlo__stream_words_make(const rlo__stream *stream,
+                            const rlo_job_info *info,
+                            rlo__stream_words *out_words);
+
+/** Says that a signal ends the command, and how to go on if a part stays. For
+ *  rlo__interrupt_file. */
+void rlo__stream_words_stop(const void *words, bool stays);
+
+/** Says how to go on, after the reason of a failure. */
+void rlo__stream_words_fail(const rlo__stream_words *words);
+
+/* --- stream_plan.c: the options of the jobs, the memory and time they need */
+
+/** The options of the service that runs them, one after the other. */
+rlo_service_options rlo__stream_service_options(const rlo__stream *stream);
+
+/** The options of one of them. The first job of an output finds nothing in it;
+ * the others keep what it has written between their own bytes.
+ *  @param journal  borrowed by the result. */
+rlo_job_options rlo__stream_job_options(const rlo__stream *stream,
+                                        int32_t job,
+                                        const rlo__journal_path *journal);
+
+/** How many jobs write to an output. */
+int32_t rlo__stream_count_jobs(const rlo__stream *stream, int32_t output);
+
+/** Estimates one of them, alone, as rlo_job_estimate_make does. */
+rlo_status rlo__stream_estimate_job(const rlo__stream *stream,
+                                    int32_t job,
+                                    rlo_job_estimate *out_estimate);
+
+/**
+ * Computes what the jobs would do together.
+ *
+ * @param out_is_worth  NULL: jobs are the only way. False: the arrays are to be
+ *                 loaded. Some problem cannot
+ *                 be cut, which is an error if pieces are asked for; or the
+ * jobs would write bytes here and there between those of each other, which is
+ * slow, and the machine has memory for all of them.
+ */
+int rlo__stream_plan(const rlo__stream *stream,
+                     rlo_job_estimate *out_estimate,
+                     bool *out_is_worth);
+
+/* --- stream_report.c: standard output */
+
+/** Adds what a job has done to that of all. */
+void rlo__stream_add_info(const rlo_job_info *one, rlo_job_info *all);
+
+/** Prints what they will need: the event "plan", or text for --dry-run. */
+void rlo__stream_print_plan(const rlo__stream *stream,
+                            const rlo_job_estimate *estimate);
+
+/** Prints the outputs, or the event "end". Of jobs that failed only that: the
+ *  reason is on standard error. */
+void rlo__stream_print_end(const rlo__stream *stream,
+                           const rlo__stream_result *result,
+                           bool is_done);
+
+/** Prints the event "progress". */
+void rlo__stream_progress_print(const rlo_job_info *info);
+
+#endif
