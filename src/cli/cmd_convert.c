@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/threshold.h"
 #include "relayout/ops.h"
 #include "relayout/xla/shape_util.h"
@@ -26,10 +26,7 @@ static int open_source(rlo__conversion *c) {
   }
   rlo__file_hints hints = c->request.hints;
   if (c->request.from != NULL) {
-    int code = rlo__shape_operand_parse(c->request.from, &c->from);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+    RLO__EXIT_TRY(rlo__shape_operand_parse(c->request.from, &c->from));
     hints.from = &c->from;
   }
   return rlo__array_source_open(c->request.input_path, &hints, &c->source);
@@ -63,29 +60,21 @@ static rlo__convert_place choose_place(const rlo__conversion *c) {
 /* Sets the permutation and dst_shape. */
 static int find_shape(rlo__conversion *c) {
   const rlo_shape *src = &c->source.contents.shape;
-  int code = rlo__permutation_parse(
-      "convert", "--perm", c->request.permutation, src->rank, c->permutation);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(rlo__permutation_parse(
+      "convert", "--perm", c->request.permutation, src->rank, c->permutation));
   c->dst_shape = *src;
   c->dst_shape.layout = rlo_layout_row_major(src->rank);
   c->dst_shape.layout.element_size_bits = src->layout.element_size_bits;
-  if (rlo_shape_permute_dims_ignoring_layout(
-          &c->dst_shape, c->permutation, &c->dst_shape) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_shape_permute_dims_ignoring_layout(
+      &c->dst_shape, c->permutation, &c->dst_shape)));
   return c->request.to == NULL
              ? RLO__EXIT_OK
              : rlo__layout_operand_apply(c->request.to, &c->dst_shape);
 }
 
 int rlo__conversion_open(rlo__conversion *c) {
-  int code = open_source(c);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  code = find_shape(c);
+  RLO__EXIT_TRY(open_source(c));
+  const int code = find_shape(c);
   if (code != RLO__EXIT_OK) {
     rlo__array_source_close(&c->source);
     return code;
@@ -96,12 +85,8 @@ int rlo__conversion_open(rlo__conversion *c) {
 }
 
 static int lower(rlo__conversion *c) {
-  if (rlo_relayout_lower(&c->source.contents.shape,
-                         &c->dst_shape,
-                         c->permutation,
-                         &c->problem) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
+      &c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
   c->place = choose_place(c);
   c->request.stream.devices.is_none |=
       c->place == RLO__CONVERT_PLACE_HOST_PACKS ||
@@ -149,10 +134,7 @@ static void report_output(const void *payload,
 /* ----------------------------------------------------------------- running */
 
 static int convert_source(rlo__conversion *c) {
-  int code = lower(c);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(lower(c));
   const rlo__convert_request *request = &c->request;
   const rlo__stream_output output = {
       request->output_path, &c->dst_shape, c->problem.dst_bytes};
@@ -173,23 +155,18 @@ static int convert_source(rlo__conversion *c) {
   return rlo__stream_do(&stream, NULL);
 }
 
-static int convert(rlo__conversion *c) {
+static int run_conversion(const rlo__convert_request *request) {
+  rlo__conversion *c = rlo__alloc(sizeof(*c));
+  if (c == NULL) {
+    return rlo__fail_last();
+  }
+  c->request = *request;
   int code = rlo__conversion_open(c);
   if (code == RLO__EXIT_OK) {
     code = convert_source(c);
     rlo__array_source_close(&c->source);
   }
-  return code;
-}
-
-static int run_conversion(const rlo__convert_request *request) {
-  rlo__conversion *c = calloc(1, sizeof(*c));
-  if (c == NULL) {
-    return rlo__fail("cannot get %zu bytes of memory", sizeof(*c));
-  }
-  c->request = *request;
-  int code = convert(c);
-  free(c);
+  rlo__free(c);
   return code;
 }
 
@@ -207,22 +184,13 @@ int rlo__take_byte_order(const char *verb, const char *value, void *field) {
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
-    RLO__OPTION("from", TEXT, rlo__convert_request, from),
-    RLO__OPTION("to", TEXT, rlo__convert_request, to),
-    RLO__OPTION("perm", TEXT, rlo__convert_request, permutation),
+    RLO__CONVERT_OPTIONS,
     RLO__OPTION("family", TEXT, rlo__convert_request, stream.family),
     RLO__OPTION("schedule", TEXT, rlo__convert_request, stream.schedule),
     /* The former name. */
     RLO__OPTION("way", TEXT, rlo__convert_request, stream.schedule),
     RLO__OPTION("verify", FLAG, rlo__convert_request, is_verified),
     RLO__STREAM_OPTIONS(rlo__convert_request, stream),
-    RLO__OPTION_BYTES("offset", rlo__convert_request, hints.offset_bytes, 0),
-    RLO__OPTION_BY("byte-order",
-                   CALL,
-                   rlo__convert_request,
-                   hints.byte_order,
-                   rlo__take_byte_order),
-    RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast),
     RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
@@ -248,29 +216,23 @@ int rlo__convert_request_take(const rlo__command *command,
                               int argc,
                               char **argv,
                               rlo__convert_request *out_request) {
-  *out_request = (rlo__convert_request){.hints = RLO__FILE_HINTS_INIT};
-  int code =
-      rlo__options_take(command, argc, argv, out_request, &out_request->common);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
   char **operands;
-  code = rlo__operands_take(
-      argc, argv, 2, "an input and an output file", &operands);
-  if (code == RLO__EXIT_OK) {
-    code = check_options(out_request);
-  }
-  if (code == RLO__EXIT_OK) {
-    out_request->input_path = operands[0];
-    out_request->output_path = operands[1];
-  }
-  return code;
+  *out_request = (rlo__convert_request){.hints = RLO__FILE_HINTS_INIT};
+  RLO__EXIT_TRY(rlo__options_take(
+      command, argc, argv, out_request, &out_request->common));
+  RLO__EXIT_TRY(rlo__operands_take(
+      argc, argv, 2, "an input and an output file", &operands));
+  RLO__EXIT_TRY(check_options(out_request));
+  out_request->input_path = operands[0];
+  out_request->output_path = operands[1];
+  return RLO__EXIT_OK;
 }
 
 static int run(int argc, char **argv) {
   rlo__convert_request request;
-  int code = rlo__convert_request_take(&rlo__cmd_convert, argc, argv, &request);
-  return code == RLO__EXIT_OK ? run_conversion(&request) : code;
+  RLO__EXIT_TRY(
+      rlo__convert_request_take(&rlo__cmd_convert, argc, argv, &request));
+  return run_conversion(&request);
 }
 
 const rlo__command rlo__cmd_convert = {

@@ -27,6 +27,20 @@ typedef struct rlo__convert_request {
   bool is_verified;
 } rlo__convert_request;
 
+/** Rows of the table of a verb with this request: the arrays. */
+#define RLO__CONVERT_OPTIONS                                        \
+  RLO__OPTION("from", TEXT, rlo__convert_request, from),            \
+      RLO__OPTION("to", TEXT, rlo__convert_request, to),            \
+      RLO__OPTION("perm", TEXT, rlo__convert_request, permutation), \
+      RLO__OPTION_BYTES(                                            \
+          "offset", rlo__convert_request, hints.offset_bytes, 0),   \
+      RLO__OPTION_BY("byte-order",                                  \
+                     CALL,                                          \
+                     rlo__convert_request,                          \
+                     hints.byte_order,                              \
+                     rlo__take_byte_order),                         \
+      RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast)
+
 /** Why the array is moved where it is. */
 typedef enum rlo__convert_place {
   /** --device, --host, --family or --schedule. */

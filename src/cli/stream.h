@@ -37,23 +37,27 @@ typedef struct rlo__stream_options {
   bool is_device;
 } rlo__stream_options;
 
-/** Rows of a verb's table, whose request has them in a field. */
-#define RLO__STREAM_OPTIONS(request, field)                                   \
-  RLO__OPTION_BY(                                                             \
-      "device", CALL, request, field, rlo__stream_option_take_device),        \
-      RLO__OPTION("host", FLAG, request, field.is_host),                      \
-      RLO__OPTION_BY(                                                         \
-          "io", CALL, request, field.is_direct, rlo__stream_option_take_io),  \
-      RLO__OPTION_BYTES(                                                      \
-          "memory", request, field.memory_bytes, RLO_SERVICE_MIN_HOST_BYTES), \
-      RLO__OPTION_BY("passes",                                                \
-                     CALL,                                                    \
-                     request,                                                 \
-                     field.passes,                                            \
-                     rlo__stream_option_take_passes),                         \
-      RLO__OPTION("dry-run", FLAG, request, field.is_dry_run),                \
-      RLO__OPTION("resume", FLAG, request, field.is_resumed),                 \
-      RLO__OPTION("progress", FLAG, request, field.is_progress_wanted),       \
+/** Rows of a verb's table, whose request has them in a field: where jobs run,
+ *  and with what. */
+#define RLO__STREAM_PLACE_OPTIONS(request, field)                            \
+  RLO__OPTION_BY(                                                            \
+      "device", CALL, request, field, rlo__stream_option_take_device),       \
+      RLO__OPTION("host", FLAG, request, field.is_host),                     \
+      RLO__OPTION_BY(                                                        \
+          "io", CALL, request, field.is_direct, rlo__stream_option_take_io), \
+      RLO__OPTION_BYTES(                                                     \
+          "memory", request, field.memory_bytes, RLO_SERVICE_MIN_HOST_BYTES)
+/** All of them. */
+#define RLO__STREAM_OPTIONS(request, field)                             \
+  RLO__STREAM_PLACE_OPTIONS(request, field),                            \
+      RLO__OPTION_BY("passes",                                          \
+                     CALL,                                              \
+                     request,                                           \
+                     field.passes,                                      \
+                     rlo__stream_option_take_passes),                   \
+      RLO__OPTION("dry-run", FLAG, request, field.is_dry_run),          \
+      RLO__OPTION("resume", FLAG, request, field.is_resumed),           \
+      RLO__OPTION("progress", FLAG, request, field.is_progress_wanted), \
       RLO__OPTION("quiet", FLAG, request, field.is_quiet)
 
 /** The help of those that are for large arrays only. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "convert_ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,16 +15,128 @@
 #include "relayout/xla/shape_util.h"
 
 #include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
 #include "convert.h"
 #include "display.h"
 #include "driver_cache.h"
 #include "message.h"
-#include "parts.h"
+#include "ranks.h"
 #include "report.h"
 #include "subprocess.h"
 
 /* All ranks together stage in so large a part of the machine's memory. */
 #define MEMORY_SHARE 4
+
+/* ------------------------------------------------------------------- parts */
+
+/* The part that one rank writes of an array that ranks write together: one run
+ * of its bytes. The runs of all ranks follow each other and are the whole
+ * array. */
+typedef struct slice {
+  /* 0: nothing. */
+  int64_t bytes;
+  /* From the beginning of the array. */
+  int64_t offset_bytes;
+  /* The box in the array: start <= index < limit in each dimension. */
+  int64_t start[RLO_MAX_RANK], limit[RLO_MAX_RANK];
+  /* The box, in the layout of the array, with the padding around it. */
+  rlo_shape shape;
+} slice;
+
+static int64_t gcd(int64_t a, int64_t b) {
+  return b == 0 ? a : gcd(b, a % b);
+}
+
+/* How many indices of the most major dimension belong together: those of a
+ * tile, and as many as fill whole bytes. 0: no part of it is one run of bytes,
+ * or not for sure. */
+static int64_t find_grain(const rlo_shape *array) {
+  const rlo_layout *layout = &array->layout;
+  if (array->rank == 0 || layout->kind != RLO_LAYOUT_DENSE ||
+      layout->tail_alignment_elems > 1) {
+    return 0;
+  }
+  int64_t grain = 1;
+  for (int32_t n = 0; n < layout->num_tiles; ++n) {
+    const rlo_tile *tile = &layout->tiles[n];
+    for (int32_t d = 0; d < tile->rank; ++d) {
+      if (tile->dims[d] == RLO_TILE_COMBINE) {
+        return 0;
+      }
+    }
+    /* Later tiles may cut the first one, but not what is around it. */
+    if (tile->rank > layout->tiles[0].rank || tile->rank > array->rank) {
+      return 0;
+    }
+    if (n == 0 && tile->rank == array->rank) {
+      grain = tile->dims[0];
+    }
+  }
+  int64_t whole_bytes = 8 / gcd(8, rlo_shape_element_size_bits(array));
+  return grain > INT64_MAX / whole_bytes ? 0 : grain * whole_bytes;
+}
+
+static rlo_status make_whole(const rlo_shape *array, slice *part) {
+  *part = (slice){.shape = *array};
+  for (int32_t d = 0; d < array->rank; ++d) {
+    part->limit[d] = array->dims[d];
+  }
+  return rlo_shape_array_size(array, &part->bytes);
+}
+
+/* Cuts the whole array to start <= index < limit in its most major dimension.
+ * The padding behind it belongs to the end. */
+static rlo_status cut(const rlo_shape *array,
+                      int64_t start,
+                      int64_t limit,
+                      slice *part) {
+  int32_t major = array->layout.minor_to_major[array->rank - 1];
+  rlo_status status = make_whole(array, part);
+  part->start[major] = start;
+  part->limit[major] = limit;
+  part->shape.dims[major] = limit - start;
+  if (array->layout.has_padded_dimensions) {
+    part->shape.layout.padded_dimensions[major] =
+        limit == array->dims[major]
+            ? array->layout.padded_dimensions[major] - start
+            : limit - start;
+  }
+  part->bytes = 0;
+  return status != RLO_OK || start == limit
+             ? status
+             : rlo_shape_array_size(&part->shape, &part->bytes);
+}
+
+/* Cuts an array along its most major dimension, at tiles; one that has no such
+ * parts is rank 0's. */
+static rlo_status make_part(const rlo_shape *array,
+                            int num_ranks,
+                            int rank,
+                            slice *out_part) {
+  int64_t grain = find_grain(array);
+  int64_t size =
+      grain == 0 ? 0
+                 : array->dims[array->layout.minor_to_major[array->rank - 1]];
+  if (size <= grain) {
+    rlo_status status = make_whole(array, out_part);
+    out_part->bytes = rank == 0 ? out_part->bytes : 0;
+    return status;
+  }
+  int64_t grains = (size - 1) / grain + 1;
+  int64_t step = ((grains - 1) / num_ranks + 1) * grain;
+  int64_t start = rank > (size - 1) / step ? size : rank * step;
+  int64_t limit = size - start < step ? size : start + step;
+  slice before;
+  rlo_status status = cut(array, 0, start, &before);
+  if (status == RLO_OK) {
+    status = cut(array, start, limit, out_part);
+  }
+  out_part->offset_bytes = before.bytes;
+  return status;
+}
+
+/* -------------------------------------------------------------------- run */
 
 /*
  * Rank 0 makes the part of the output (base/file_replace.h), into which each
@@ -37,7 +148,7 @@ typedef struct run {
   rlo__conversion conversion;
   bool has_source;
   int64_t output_bytes;
-  rlo__part part;
+  slice part;
   rlo_problem_list *problems;
   rlo__output_file output;
 
@@ -54,34 +165,28 @@ typedef struct run {
 /* ------------------------------------------------------------------- steps */
 
 static int open_source(run *r) {
-  int code = rlo__conversion_open(&r->conversion);
-  r->has_source = code == RLO__EXIT_OK;
-  if (r->has_source && rlo_shape_array_size(&r->conversion.dst_shape,
-                                            &r->output_bytes) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  return code;
+  RLO__EXIT_TRY(rlo__conversion_open(&r->conversion));
+  r->has_source = true;
+  return rlo__check(
+      rlo_shape_array_size(&r->conversion.dst_shape, &r->output_bytes));
+}
+
+static rlo_status lower_part(run *r, rlo_chain *chain) {
+  RLO_TRY(rlo_chain_transpose(chain, r->conversion.permutation));
+  RLO_TRY(rlo_chain_slice(chain, r->part.start, r->part.limit, NULL));
+  return rlo_chain_lower(chain, &r->part.shape, &r->problems);
 }
 
 static int lower(run *r) {
   const rlo__conversion *c = &r->conversion;
   rlo_chain *chain = NULL;
-  rlo_status status = rlo__part_make(
-      &c->dst_shape, r->ranks->num_ranks, r->ranks->rank, &r->part);
-  if (status == RLO_OK) {
-    status = rlo_chain_create(&c->source.contents.shape, &chain);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_transpose(chain, c->permutation);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_slice(chain, r->part.start, r->part.limit, NULL);
-  }
-  if (status == RLO_OK) {
-    status = rlo_chain_lower(chain, &r->part.shape, &r->problems);
-  }
+  RLO__EXIT_TRY(rlo__check(
+      make_part(&c->dst_shape, r->ranks->num_ranks, r->ranks->rank, &r->part)));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_chain_create(&c->source.contents.shape, &chain)));
+  const rlo_status status = lower_part(r, chain);
   rlo_chain_release(chain);
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  return rlo__check(status);
 }
 
 /* Makes the part and gives it its size. */
@@ -96,14 +201,9 @@ static int begin_output(run *r) {
   }
   char head[RLO__MAX_HEADER_BYTES];
   rlo__output_start start = {.head = head};
-  int code = rlo__array_make_header(
-      path, &r->conversion.dst_shape, head, &start.head_bytes);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__output_file_begin(path, &start, &r->output);
-  }
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(rlo__array_make_header(
+      path, &r->conversion.dst_shape, head, &start.head_bytes));
+  RLO__EXIT_TRY(rlo__output_file_begin(path, &start, &r->output));
   r->place.offset_bytes = (int64_t)start.head_bytes;
   (void)snprintf(
       r->place.path, sizeof r->place.path, "%s", r->output.file.temp_path);
@@ -127,15 +227,12 @@ static int share_output(run *r) {
 
 /* Returns --memory, or the rank's share of the machine's memory. */
 static int64_t find_memory(const run *r) {
-  int64_t bytes = r->conversion.request.stream.memory_bytes;
-  if (bytes == 0) {
-    const int64_t most = rlo__thresholds.cli_rank_bytes;
-    bytes = rlo__memory_bytes() / MEMORY_SHARE / r->ranks->num_ranks;
-    bytes = bytes > most ? most : bytes;
-    bytes =
-        bytes < RLO_SERVICE_MIN_HOST_BYTES ? RLO_SERVICE_MIN_HOST_BYTES : bytes;
-  }
-  return bytes;
+  const int64_t given = r->conversion.request.stream.memory_bytes;
+  const int64_t share =
+      rlo__memory_bytes() / MEMORY_SHARE / r->ranks->num_ranks;
+  return given != 0 ? given
+                    : rlo__max(RLO_SERVICE_MIN_HOST_BYTES,
+                               rlo__min(share, rlo__thresholds.cli_rank_bytes));
 }
 
 /* Leaves the device of the list that is this rank's turn. */
@@ -146,20 +243,17 @@ static int choose_device(const run *r, rlo__stream_options *options) {
   if (choice->is_none) {
     return RLO__EXIT_OK;
   }
-  const int code = rlo__driver_cache_make();
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  if (choice->is_all && rlo_device_list(NULL, 0, 0, &count) != RLO_OK) {
-    return rlo__fail_last();
+  RLO__EXIT_TRY(rlo__driver_cache_make());
+  if (choice->is_all) {
+    RLO__EXIT_TRY(rlo__check(rlo_device_list(NULL, 0, 0, &count)));
   }
   if (choice->is_all && count == 0) {
     return rlo__fail("there is no OpenCL device");
   }
   if (count > 0) {
     const int32_t turn = r->ranks->rank % count;
-    const rlo__device_ref numbered = {.index = turn};
-    choice->devices[0] = choice->is_all ? numbered : choice->devices[turn];
+    choice->devices[0] = choice->is_all ? (rlo__device_ref){.index = turn}
+                                        : choice->devices[turn];
     choice->count = 1;
     choice->is_all = false;
   }
@@ -198,12 +292,13 @@ static int move(run *r) {
   options.memory_bytes = find_memory(r);
   options.passes = 1;
   options.is_quiet = true;
+  RLO__EXIT_TRY(choose_device(r, &options));
   rlo__stream_job *jobs = rlo__alloc_array(
       (size_t)rlo_problem_list_count(r->problems), sizeof(*jobs));
-  int code = jobs == NULL ? rlo__fail_last() : choose_device(r, &options);
-  if (code == RLO__EXIT_OK) {
-    code = run_jobs(r, jobs, &options);
+  if (jobs == NULL) {
+    return rlo__fail_last();
   }
+  const int code = run_jobs(r, jobs, &options);
   rlo__free(jobs);
   return code == RLO__EXIT_OK
              ? rlo__input_file_check_unchanged(&r->conversion.source.file)
@@ -214,8 +309,8 @@ static int commit(run *r) {
   if (r->ranks->rank != 0) {
     return RLO__EXIT_OK;
   }
-  int code = rlo__output_file_finish(&r->output);
-  return code == RLO__EXIT_OK ? rlo__output_file_commit(&r->output) : code;
+  RLO__EXIT_TRY(rlo__output_file_finish(&r->output));
+  return rlo__output_file_commit(&r->output);
 }
 
 /* ----------------------------------------------------------------- the verb */
@@ -270,31 +365,8 @@ static int convert(run *r) {
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
-    RLO__OPTION("from", TEXT, rlo__convert_request, from),
-    RLO__OPTION("to", TEXT, rlo__convert_request, to),
-    RLO__OPTION("perm", TEXT, rlo__convert_request, permutation),
-    RLO__OPTION("host", FLAG, rlo__convert_request, stream.is_host),
-    RLO__OPTION_BY("device",
-                   CALL,
-                   rlo__convert_request,
-                   stream,
-                   rlo__stream_option_take_device),
-    RLO__OPTION_BYTES("memory",
-                      rlo__convert_request,
-                      stream.memory_bytes,
-                      RLO_SERVICE_MIN_HOST_BYTES),
-    RLO__OPTION_BY("io",
-                   CALL,
-                   rlo__convert_request,
-                   stream.is_direct,
-                   rlo__stream_option_take_io),
-    RLO__OPTION_BYTES("offset", rlo__convert_request, hints.offset_bytes, 0),
-    RLO__OPTION_BY("byte-order",
-                   CALL,
-                   rlo__convert_request,
-                   hints.byte_order,
-                   rlo__take_byte_order),
-    RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast),
+    RLO__CONVERT_OPTIONS,
+    RLO__STREAM_PLACE_OPTIONS(rlo__convert_request, stream),
     {0}};
 
 static const char help[] =

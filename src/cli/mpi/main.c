@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "convert_ranks.h"
 #include "interrupt.h"
 #include "message.h"
+#include "ranks.h"
 #include "relayout/version.h"
 
 static void print_overview(void) {

@@ -26,6 +26,11 @@ int rlo__ranks_agree(rlo__ranks *ranks, int code);
 /** Copies bytes from rank 0 to all. Collective. */
 void rlo__ranks_share(void *data, size_t bytes);
 
+/** `relayout-mpi convert`; argv[0] is the verb. Collective. Each rank moves one
+ *  contiguous part of the output, by a service of its own.
+ *  @return an exit code of message.h, the same on all ranks. */
+int rlo__convert_by_ranks(rlo__ranks *ranks, int argc, char **argv);
+
 /** Ends MPI. @return `code`. */
 int rlo__ranks_end(int code);
 
