@@ -9,11 +9,11 @@
 #include "relayout/xla/shape_util.h"
 
 #include "command.h"
+#include "diagram.h"
 #include "display.h"
 #include "message.h"
 #include "options.h"
 #include "report.h"
-#include "shard_picture.h"
 
 /* A shape and its sharding. */
 typedef struct sharded {

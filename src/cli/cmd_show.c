@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,105 +9,98 @@
 
 #include "relayout/index.h"
 
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/str.h"
 #include "command.h"
 #include "diagram.h"
 #include "display.h"
 #include "message.h"
 #include "options.h"
+#include "report.h"
+
+/* ------------------------------------------------------------------ picture */
 
 /* A diagram as lines of characters, each with the kind of its item. */
 typedef struct canvas {
   int32_t width, height;
-  char *characters;
-  unsigned char *kinds;
-} canvas;
 
-/* ANSI escapes by kind. */
-static const char *const escapes[] = {
-    "\033[36m", "", "\033[2;7m", "\033[2m", "\033[33m"};
+  struct {
+    char character;
+    unsigned char kind;
+  } * cells;
+} canvas;
 
 static void paint(
     canvas *c, int32_t x, int32_t y, char character, rlo__diagram_kind kind) {
   if (x < 0 || y < 0 || x >= c->width || y >= c->height) {
     return;
   }
-  size_t at = (size_t)y * (size_t)c->width + (size_t)x;
+  const size_t at = (size_t)y * (size_t)c->width + (size_t)x;
   /* Adjacent boxes share a border; a corner wins over an edge. */
-  if (kind == RLO__DIAGRAM_BOX && c->characters[at] == '+') {
-    return;
+  if (kind != RLO__DIAGRAM_BOX || c->cells[at].character != '+') {
+    c->cells[at].character = character;
+    c->cells[at].kind = (unsigned char)kind;
   }
-  c->characters[at] = character;
-  c->kinds[at] = (unsigned char)kind;
 }
 
 static void paint_box(canvas *c, const rlo__diagram_item *item) {
-  int32_t right = item->x + item->width - 1;
-  int32_t bottom = item->y + item->height - 1;
-  paint(c, item->x, item->y, '+', item->kind);
-  paint(c, right, item->y, '+', item->kind);
-  paint(c, item->x, bottom, '+', item->kind);
-  paint(c, right, bottom, '+', item->kind);
-  for (int32_t x = item->x + 1; x < right; ++x) {
-    paint(c, x, item->y, '-', item->kind);
-    paint(c, x, bottom, '-', item->kind);
-  }
-  for (int32_t y = item->y + 1; y < bottom; ++y) {
-    paint(c, item->x, y, '|', item->kind);
-    paint(c, right, y, '|', item->kind);
+  const int32_t right = item->x + item->width - 1;
+  const int32_t bottom = item->y + item->height - 1;
+  for (int32_t y = item->y; y <= bottom; ++y) {
+    const bool is_edge = y == item->y || y == bottom;
+    const char between = is_edge ? '-' : '|';
+    paint(c, item->x, y, is_edge ? '+' : '|', item->kind);
+    for (int32_t x = item->x + 1; is_edge && x < right; ++x) {
+      paint(c, x, y, between, item->kind);
+    }
+    paint(c, right, y, is_edge ? '+' : '|', item->kind);
   }
 }
 
 static void paint_text(canvas *c, const rlo__diagram_item *item) {
-  int32_t length = (int32_t)strlen(item->text);
+  char text[2 * RLO__DIAGRAM_TEXT_BYTES];
+  snprintf(text, sizeof(text), "%*s", item->width, item->text);
   for (int32_t i = 0; i < item->width; ++i) {
-    int32_t from = i - (item->width - length);
-    char character = ' ';
-    if (from >= 0 && from < length) {
-      character = item->text[from];
-    }
-    paint(c, item->x + i, item->y, character, item->kind);
+    paint(c, item->x + i, item->y, text[i], item->kind);
   }
 }
 
 /* Prints a line without the blanks at its end. */
 static void print_line(const canvas *c, int32_t y, bool has_color) {
-  const char *characters = c->characters + (size_t)y * (size_t)c->width;
-  const unsigned char *kinds = c->kinds + (size_t)y * (size_t)c->width;
-  int32_t length = c->width;
-  while (length > 0 && characters[length - 1] == ' ') {
-    --length;
-  }
+  /* ANSI escapes by kind. */
+  static const char *const escapes[] = {
+      "\033[36m", "", "\033[2;7m", "\033[2m", "\033[33m"};
+  const size_t first = (size_t)y * (size_t)c->width;
+  size_t end = first + (size_t)c->width;
   unsigned char kind = RLO__DIAGRAM_ELEMENT;
-  for (int32_t x = 0; x < length; ++x) {
-    if (has_color && kinds[x] != kind) {
+  while (end > first && c->cells[end - 1].character == ' ') {
+    --end;
+  }
+  for (size_t at = first; at < end; ++at) {
+    if (has_color && c->cells[at].kind != kind) {
       fputs(kind == RLO__DIAGRAM_ELEMENT ? "" : "\033[0m", stdout);
-      kind = kinds[x];
+      kind = c->cells[at].kind;
       fputs(escapes[kind], stdout);
     }
-    putchar(characters[x]);
+    putchar(c->cells[at].character);
   }
-  if (has_color && kind != RLO__DIAGRAM_ELEMENT) {
-    fputs("\033[0m", stdout);
-  }
-  putchar('\n');
+  puts(kind == RLO__DIAGRAM_ELEMENT ? "" : "\033[0m");
 }
 
 /* Prints a diagram on standard output, with ANSI colors or without. */
 static int print_diagram(const rlo__diagram *diagram, bool has_color) {
-  if (diagram->num_items == 0) {
-    return RLO__EXIT_OK;
+  const int32_t height = diagram->num_items == 0 ? 0 : diagram->height;
+  canvas c = {.width = diagram->width, .height = height};
+  c.cells =
+      rlo__alloc_array((size_t)c.width, (size_t)height * sizeof(*c.cells));
+  if (c.cells == NULL) {
+    return rlo__fail_last();
   }
-  size_t size = (size_t)diagram->width * (size_t)diagram->height;
-  canvas c = {.width = diagram->width, .height = diagram->height};
-  c.characters = malloc(size);
-  c.kinds = malloc(size);
-  if (c.characters == NULL || c.kinds == NULL) {
-    free(c.characters);
-    free(c.kinds);
-    return rlo__fail("out of memory");
+  for (size_t at = 0; at < (size_t)c.width * (size_t)height; ++at) {
+    c.cells[at].character = ' ';
+    c.cells[at].kind = RLO__DIAGRAM_ELEMENT;
   }
-  memset(c.characters, ' ', size);
-  memset(c.kinds, RLO__DIAGRAM_ELEMENT, size);
   for (size_t i = 0; i < diagram->num_items; ++i) {
     if (diagram->items[i].kind == RLO__DIAGRAM_BOX) {
       paint_box(&c, &diagram->items[i]);
@@ -117,20 +111,14 @@ static int print_diagram(const rlo__diagram *diagram, bool has_color) {
       paint_text(&c, &diagram->items[i]);
     }
   }
-  for (int32_t y = 0; y < c.height; ++y) {
+  for (int32_t y = 0; y < height; ++y) {
     print_line(&c, y, has_color);
   }
-  free(c.characters);
-  free(c.kinds);
+  rlo__free(c.cells);
   return RLO__EXIT_OK;
 }
 
-enum {
-  DEFAULT_WIDTH = 80,
-  DEFAULT_HEIGHT = 40,
-  MAX_LINES = 4,
-  LINE_BYTES = 160
-};
+enum { DEFAULT_WIDTH = 80, DEFAULT_HEIGHT = 40 };
 
 typedef enum color_choice {
   COLOR_AUTO,
@@ -138,19 +126,16 @@ typedef enum color_choice {
   COLOR_NEVER
 } color_choice;
 
-typedef struct show_options {
+typedef struct show_request {
+  rlo__common_options common;
+  bool is_inverse;
+  /* Of a picture. */
   const char *svg_path;
   color_choice color;
   /* 0: not given. */
   int64_t width, height;
   rlo__diagram_options diagram;
-} show_options;
-
-/* The lines below a diagram. */
-typedef struct legend {
-  int32_t count;
-  char lines[MAX_LINES][LINE_BYTES];
-} legend;
+} show_request;
 
 static bool is_set(const char *name) {
   const char *value = getenv(name);
@@ -173,106 +158,92 @@ static int32_t terminal_width(void) {
       size.ws_col < RLO__DIAGRAM_MIN_SIZE) {
     return DEFAULT_WIDTH;
   }
-  return size.ws_col < RLO__DIAGRAM_MAX_SIZE ? size.ws_col
-                                             : RLO__DIAGRAM_MAX_SIZE;
+  return (int32_t)rlo__min(size.ws_col, RLO__DIAGRAM_MAX_SIZE);
 }
 
-static const char *fill_words(const rlo_layout *layout) {
-  switch (layout->fill) {
-    case RLO_FILL_ZERO:
-      return "padding, zero";
-    case RLO_FILL_ONE:
-      return "padding, one";
-    case RLO_FILL_LOWEST:
-      return "padding, the lowest value";
-    case RLO_FILL_HIGHEST:
-      return "padding, the highest value";
-    case RLO_FILL_BITS:
-      return "padding, the bits of fill(...)";
-    case RLO_FILL_INVALID:
-    case RLO_FILL_UNKNOWN:
-      break;
+static int print_picture(const rlo__diagram *diagram,
+                         const show_request *request,
+                         const char *title) {
+  if (request->svg_path != NULL) {
+    return rlo__diagram_save_svg(diagram, request->svg_path, title);
   }
-  return "padding, which a relayout does not write";
-}
-
-static int make_legend(const rlo_shape *shape,
-                       const rlo__diagram_options *options,
-                       bool is_abbreviated,
-                       legend *out_legend) {
-  rlo_shape_extent extent;
-  rlo_shape_extent unique_extent;
-  rlo_address_map map;
-  const rlo_shape unique = rlo__diagram_without_broadcast(shape);
-  if (rlo_shape_measure(shape, &extent) != RLO_OK ||
-      rlo_shape_measure(&unique, &unique_extent) != RLO_OK ||
-      rlo_address_map_make(shape, &map) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  const char *dot =
-      map.is_dense ? fill_words(&shape->layout) : "a slot between the elements";
-  bool has_gaps = extent.slots > unique_extent.elements;
-  snprintf(out_legend->lines[0],
-           LINE_BYTES,
-           "%" PRId64 " element%s in %" PRId64 " slot%s%s%s",
-           extent.elements,
-           extent.elements == 1 ? "" : "s",
-           extent.slots,
-           extent.slots == 1 ? "" : "s",
-           has_gaps ? "; . is " : "",
-           has_gaps ? dot : "");
-  out_legend->count = 1;
-  if (extent.elements > unique_extent.elements) {
-    snprintf(out_legend->lines[out_legend->count++],
-             LINE_BYTES,
-             options->has_letters
-                 ? "a slot has the letter of the first of its %" PRId64
-                   " elements"
-                 : "* is every index: each slot holds %" PRId64 " elements",
-             extent.elements / unique_extent.elements);
-  }
-  if (map.is_dense && map.slots > map.tiled_slots) {
-    snprintf(out_legend->lines[out_legend->count++],
-             LINE_BYTES,
-             "the tail, slots %" PRId64 " to %" PRId64 ", is padding too",
-             map.tiled_slots,
-             map.slots - 1);
-  }
-  if (is_abbreviated) {
-    snprintf(out_legend->lines[out_legend->count++],
-             LINE_BYTES,
-             "abbreviated: --width and --height make room for more");
+  puts(title);
+  RLO__EXIT_TRY(print_diagram(diagram, has_color(request->color)));
+  for (int32_t i = 0; i < diagram->num_lines; ++i) {
+    puts(diagram->lines[i]);
   }
   return RLO__EXIT_OK;
 }
 
-static int show(const rlo_shape *shape, const show_options *options) {
+static int show_picture(const rlo_shape *shape, show_request *request) {
   static rlo__shape_text title;
-  rlo__shape_text_make(shape, &title);
   rlo__diagram diagram;
-  legend below = {0};
-  int code = rlo__diagram_draw(shape, &options->diagram, &diagram);
+  request->diagram.height =
+      request->height != 0 ? (int32_t)request->height : DEFAULT_HEIGHT;
+  request->diagram.width = request->width != 0         ? (int32_t)request->width
+                           : request->svg_path == NULL ? terminal_width()
+                                                       : DEFAULT_WIDTH;
+  int code = rlo__diagram_draw(shape, &request->diagram, &diagram);
   if (code == RLO__EXIT_OK) {
     code =
-        make_legend(shape, &options->diagram, diagram.is_abbreviated, &below);
-  }
-  if (code == RLO__EXIT_OK && options->svg_path != NULL) {
-    const char *lines[MAX_LINES];
-    for (int32_t i = 0; i < below.count; ++i) {
-      lines[i] = below.lines[i];
-    }
-    code = rlo__diagram_save_svg(
-        &diagram, options->svg_path, title.text, lines, below.count);
-  } else if (code == RLO__EXIT_OK) {
-    puts(title.text);
-    code = print_diagram(&diagram, has_color(options->color));
-    for (int32_t i = 0; i < below.count; ++i) {
-      puts(below.lines[i]);
-    }
+        print_picture(&diagram, request, rlo__shape_text_make(shape, &title));
   }
   rlo__diagram_deinit(&diagram);
   return code;
 }
+
+/* -------------------------------------------------------------------- index */
+
+static int show_slot(const rlo_shape *shape, const char *text, bool is_json) {
+  rlo__int_list index;
+  int64_t slot = 0;
+  rlo__report r;
+  RLO__EXIT_TRY(rlo__int_list_parse("show", "index", text, &index));
+  if (index.count != shape->rank) {
+    return rlo__fail("the index has %d coordinates, the shape has rank %d",
+                     index.count,
+                     shape->rank);
+  }
+  RLO__EXIT_TRY(rlo__check(rlo_index_to_linear(shape, index.values, &slot)));
+  rlo__report_begin(&r, is_json, 0);
+  RLO__REPORT(&r, RLO__INT("slot", "", slot));
+  rlo__report_end(&r);
+  return RLO__EXIT_OK;
+}
+
+static int show_element(const rlo_shape *shape,
+                        const char *text,
+                        bool is_json) {
+  int64_t slot = 0;
+  int64_t index[RLO_MAX_RANK];
+  bool is_element = false;
+  char buffer[RLO_MAX_RANK * 21 + 1];
+  rlo__str words = rlo__str_over(buffer, sizeof(buffer));
+  rlo__report r;
+  RLO__EXIT_TRY(
+      rlo__number_parse("show", "slot", text, INT64_MIN, INT64_MAX, &slot));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_index_from_linear(shape, slot, index, &is_element)));
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    rlo__str_printf(&words, "%s%" PRId64, k == 0 ? "" : ",", index[k]);
+  }
+  rlo__report_begin(&r, is_json, 0);
+  rlo__report_line(&r,
+                   "",
+                   "%s",
+                   !is_element        ? "padding"
+                   : shape->rank == 0 ? "-"
+                                      : buffer);
+  RLO__REPORT(&r,
+              RLO__BOOL("is_element", is_element),
+              is_element
+                  ? (rlo__row)RLO__INTS("index", NULL, index, shape->rank)
+                  : (rlo__row)RLO__STRING("index", NULL, NULL));
+  rlo__report_end(&r);
+  return RLO__EXIT_OK;
+}
+
+/* ------------------------------------------------------------ command line */
 
 static int take_color(const char *verb, const char *value, void *field) {
   static const char *const words[] = {"auto", "always", "never"};
@@ -284,47 +255,77 @@ static int take_color(const char *verb, const char *value, void *field) {
 
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
-    RLO__OPTION("svg", TEXT, show_options, svg_path),
-    RLO__OPTION_BY("color", CALL, show_options, color, take_color),
+    RLO__OPTION_COMMON("json", JSON),
+    RLO__OPTION("inverse", FLAG, show_request, is_inverse),
+    RLO__OPTION("svg", TEXT, show_request, svg_path),
+    RLO__OPTION_BY("color", CALL, show_request, color, take_color),
     RLO__OPTION_WITHIN("width",
-                       show_options,
+                       show_request,
                        width,
                        RLO__DIAGRAM_MIN_SIZE,
                        RLO__DIAGRAM_MAX_SIZE),
     RLO__OPTION_WITHIN("height",
-                       show_options,
+                       show_request,
                        height,
                        RLO__DIAGRAM_MIN_SIZE,
                        RLO__DIAGRAM_MAX_SIZE),
-    RLO__OPTION("letters", FLAG, show_options, diagram.has_letters),
+    RLO__OPTION("letters", FLAG, show_request, diagram.has_letters),
     {0}};
 
+/* Excludes a negative number in the last place from the parsing of options, so
+ * that the library reports it as an invalid coordinate. */
+static int count_before_negative(int argc, char **argv) {
+  const char *last = argv[argc - 1];
+  const bool is_negative = last[0] == '-' && isdigit((unsigned char)last[1]);
+  return argc > 2 && is_negative ? argc - 1 : argc;
+}
+
+/* Two operands are a shape and an index or a slot. */
 static int run(int argc, char **argv) {
-  show_options chosen = {.height = DEFAULT_HEIGHT};
-  rlo__common_options common;
-  int code = rlo__options_take(&rlo__cmd_show, argc, argv, &chosen, &common);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  chosen.diagram.height = (int32_t)chosen.height;
-  chosen.diagram.width = chosen.width != 0         ? (int32_t)chosen.width
-                         : chosen.svg_path == NULL ? terminal_width()
-                                                   : DEFAULT_WIDTH;
+  show_request request = {.width = 0};
   char **operands;
-  code = rlo__operands_take(argc, argv, 1, "a shape", &operands);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
   rlo_shape shape;
-  code = rlo__shape_operand_parse(operands[0], &shape);
-  return code == RLO__EXIT_OK ? show(&shape, &chosen) : code;
+  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_show,
+                                  count_before_negative(argc, argv),
+                                  argv,
+                                  &request,
+                                  &request.common));
+  const bool is_index = request.is_inverse || argc - optind == 2 ||
+                        strcmp(argv[0], rlo__cmd_show.old_name) == 0;
+  const bool is_of_picture =
+      request.svg_path != NULL || request.width != 0 || request.height != 0 ||
+      request.color != COLOR_AUTO || request.diagram.has_letters;
+  RLO__EXIT_TRY(rlo__operands_take(argc,
+                                   argv,
+                                   is_index ? 2 : 1,
+                                   request.is_inverse ? "a shape and a slot"
+                                   : is_index         ? "a shape and an index"
+                                                      : "a shape",
+                                   &operands));
+  if (is_index ? is_of_picture : request.common.is_json) {
+    return rlo__fail_usage(
+        argv[0],
+        is_index ? "--svg, --color, --width, --height and --letters are of "
+                   "pictures"
+                 : "--json requires an index or a slot");
+  }
+  RLO__EXIT_TRY(rlo__shape_operand_parse(operands[0], &shape));
+  if (!is_index) {
+    return show_picture(&shape, &request);
+  }
+  return request.is_inverse
+             ? show_element(&shape, operands[1], request.common.is_json)
+             : show_slot(&shape, operands[1], request.common.is_json);
 }
 
 const rlo__command rlo__cmd_show = {
     .name = "show",
-    .summary = "draw the memory of a small shape",
+    .old_name = "index",
+    .summary = "draw the memory of a small shape, or find one slot of it",
     .help =
         "Usage: relayout show [OPTION...] SHAPE\n"
+        "       relayout show [--json] SHAPE I,J,...\n"
+        "       relayout show [--json] --inverse SHAPE N\n"
         "\n"
         "Draws the slots of a shape in memory order, each with the index of\n"
         "its element, or with a dot if it has none. The fastest varying\n"
@@ -348,7 +349,19 @@ const rlo__command rlo__cmd_show = {
         "                 set), always or never\n"
         "  --svg FILE     write the picture to this file instead\n"
         "\n"
-        "Example: relayout show 'f32[3,5]{1,0:T(2,2)}'\n",
+        "With an index: prints the slot (counted in elements from 0) where "
+        "the\n"
+        "element with this index lies in memory. With --inverse: the index of "
+        "the\n"
+        "element at slot N, or the word padding. The index of a scalar is "
+        "written -.\n"
+        "\n"
+        "  --json         print {\"slot\":N}, or "
+        "{\"is_element\":true,\"index\":[...]}"
+        "\n"
+        "\n"
+        "Example: relayout show 'f32[3,5]{1,0:T(2,2)}'\n"
+        "         relayout show 'f32[2,3]{0,1:pad(3,5)}' 1,2\n",
     .options = options,
     .run = run,
 };

@@ -93,7 +93,6 @@ typedef struct rlo__command {
 extern const rlo__command rlo__cmd_devices;
 extern const rlo__command rlo__cmd_describe;
 extern const rlo__command rlo__cmd_show;
-extern const rlo__command rlo__cmd_index;
 extern const rlo__command rlo__cmd_shard;
 extern const rlo__command rlo__cmd_explain;
 extern const rlo__command rlo__cmd_convert;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "relayout/shape.h"
+#include "relayout/sharding.h"
 
 /** Room for the longest label or note of a diagram. */
 #define RLO__DIAGRAM_TEXT_BYTES 64
@@ -40,8 +41,9 @@ typedef struct rlo__diagram {
   rlo__diagram_item *items;
   size_t num_items, capacity;
   int32_t width, height;
-  /** Parts are omitted because of the size limit. */
-  bool is_abbreviated;
+  /** The lines below it. */
+  int32_t num_lines;
+  char lines[4][160];
 } rlo__diagram;
 
 typedef struct rlo__diagram_options {
@@ -51,11 +53,6 @@ typedef struct rlo__diagram_options {
   /** Label the elements a, b, c... in logical order instead of by index. */
   bool has_letters;
 } rlo__diagram_options;
-
-/** Returns a shape with size 1 in place of the dimensions of stride 0, along
- *  which the elements share their slots: a broadcast view without its repeats.
- */
-rlo_shape rlo__diagram_without_broadcast(const rlo_shape *shape);
 
 /**
  * Draws the slots of a shape in memory order: the most minor physical dimension
@@ -75,14 +72,18 @@ int rlo__diagram_draw(const rlo_shape *shape,
 void rlo__diagram_deinit(rlo__diagram *diagram);
 
 /**
- * Writes a diagram to an SVG file, below a title and above `num_lines` lines of
- * text. The file appears complete or not at all.
+ * Writes a diagram to an SVG file, below a title and above its lines of text.
+ * The file appears complete or not at all.
  * @return RLO__EXIT_OK, or prints the reason and returns RLO__EXIT_FAILURE.
  */
 int rlo__diagram_save_svg(const rlo__diagram *diagram,
                           const char *path,
-                          const char *title,
-                          const char *const *lines,
-                          int32_t num_lines);
+                          const char *title);
+
+/** Prints a picture of a sharded array: the parts of its cut dimensions, each
+ *  with the devices that hold it. */
+void rlo__shard_picture_print(const rlo_shape *shape,
+                              const rlo_sharding *sharding,
+                              int64_t num_devices);
 
 #endif

@@ -13,7 +13,6 @@ static const rlo__command *const commands[] = {
     &rlo__cmd_op,
     &rlo__cmd_describe,
     &rlo__cmd_show,
-    &rlo__cmd_index,
     &rlo__cmd_shard,
     &rlo__cmd_explain,
     &rlo__cmd_devices,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shard_picture.h"
+#include "diagram.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -42,7 +42,7 @@ class Words(CliCase):
         ["op", "transpose", "--host", "--input", "{}=in.npy", "out.npy"],
         ["explain", "f32[2]", "f32[2]", "--class", "{}"],
         ["explain", "f32[2]", "f32[2]", "--class", "cpu", "--schedule", "{}"],
-        ["index", "f32[2]", "{}"], ["shard", "f32[2]", "{}"],
+        ["show", "f32[2]", "{}"], ["shard", "f32[2]", "{}"],
         ["cache", "{}"], ["cache", "warm", "--suite", "{}"], ["wisdom", "{}"],
     ]
 

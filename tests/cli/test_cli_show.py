@@ -156,7 +156,7 @@ class Show(CliCase):
         self.assertEqual(sum(len(cells) for cells in numbers.values()), 32)
         for first, cells in numbers.items():
             for offset, cell in enumerate(cells):
-                expected = self.ok("index", "--inverse", shape,
+                expected = self.ok("show", "--inverse", shape,
                                    str(first + offset)).strip()
                 self.assertEqual(cell, "." if expected == "padding"
                                  else expected)

@@ -8,10 +8,10 @@ import subprocess
 
 from cli_case import COMMAND, CliCase, main, npy_bytes
 
-VERBS = ["convert", "describe", "show", "index", "explain", "devices",
-         "cache", "op", "tune", "shard"]
+VERBS = ["convert", "describe", "show", "explain", "devices", "cache", "op",
+         "tune", "shard"]
 # Verbs of former releases, and what has taken them in.
-OLD_VERBS = {"copy-limit": "devices", "wisdom": "tune"}
+OLD_VERBS = {"copy-limit": "devices", "index": "show", "wisdom": "tune"}
 EXAMPLE = "f32[2,3]{0,1:pad(3,5)fill(zero)}"
 
 
@@ -184,7 +184,11 @@ class Usage(CliCase):
         self.fails(2, "0 is not within 1 ..", "copy-limit", "--rounds", "0")
         self.fails(2, "require --copy-limit", "devices", "--bytes", "5000")
         self.fails(2, "require --copy-limit", "devices", "--device", "0")
-        index = ["index", "f32[2,3]"]
+        self.fails(2, "--json requires an index", "show", "--json", "f32[]")
+        self.fails(2, "are of pictures", "show", "--letters", "f32[]", "-")
+        self.fails(2, "a shape and a slot: 1 given", "show", "--inverse",
+                   "f32[]")
+        index = ["show", "f32[2,3]"]
         self.fails(2, "between commas", *index, "1;2")
         self.fails(2, "is not a number", *index, "1,")
         self.fails(2, "is not a number", *index, ",1")
@@ -479,44 +483,45 @@ class Index(CliCase):
         slots = {}
         for i in range(2):
             for j in range(3):
-                out = self.ok("index", EXAMPLE, "%d,%d" % (i, j))
+                out = self.ok("show", EXAMPLE, "%d,%d" % (i, j))
                 self.assertEqual(out, "%d\n" % (i + 3 * j))
                 slots[i + 3 * j] = "%d,%d\n" % (i, j)
         for slot in range(15):
             self.assertEqual(
-                self.ok("index", "--inverse", EXAMPLE, str(slot)),
+                self.ok("show", "--inverse", EXAMPLE, str(slot)),
                 slots.get(slot, "padding\n"))
 
     def test_tiles(self):
         shape = "f32[20,300]{1,0:T(8,128)}"
-        self.assertEqual(self.ok("index", shape, "19,299"),
+        self.assertEqual(self.ok("show", shape, "19,299"),
                          "%d\n" % (2 * 3072 + 2 * 1024 + 3 * 128 + 43))
-        self.assertEqual(self.ok("index", "--inverse", shape, "8619"),
+        self.assertEqual(self.ok("show", "--inverse", shape, "8619"),
                          "19,299\n")
 
     def test_scalar(self):
+        self.assertEqual(self.ok("show", "f32[]", "-"), "0\n")
         self.assertEqual(self.ok("index", "f32[]", "-"), "0\n")
-        self.assertEqual(self.ok("index", "--inverse", "f32[]", "0"), "-\n")
+        self.assertEqual(self.ok("show", "--inverse", "f32[]", "0"), "-\n")
 
     def test_json(self):
-        self.assertEqual(json.loads(self.ok("index", "--json", EXAMPLE, "1,2")),
+        self.assertEqual(json.loads(self.ok("show", "--json", EXAMPLE, "1,2")),
                          {"slot": 7})
         self.assertEqual(
-            json.loads(self.ok("index", "--inverse", "--json", EXAMPLE, "7")),
+            json.loads(self.ok("show", "--inverse", "--json", EXAMPLE, "7")),
             {"is_element": True, "index": [1, 2]})
         self.assertEqual(
-            json.loads(self.ok("index", "--inverse", "--json", EXAMPLE, "2")),
+            json.loads(self.ok("show", "--inverse", "--json", EXAMPLE, "2")),
             {"is_element": False, "index": None})
 
     def test_wrong_indices(self):
-        self.fails(1, ["2", "size 2"], "index", EXAMPLE, "2,0")
-        self.fails(1, "-1", "index", EXAMPLE, "-1,0")
-        self.fails(1, "-1", "index", EXAMPLE, "--", "-1,0")
-        self.fails(1, "-1", "index", EXAMPLE, "--inverse", "-1")
-        self.fails(1, "15", "index", EXAMPLE, "--inverse", "15")
-        self.fails(1, ["3 coordinates", "rank 2"], "index", EXAMPLE, "0,0,0")
-        self.fails(1, ["0 coordinates", "rank 2"], "index", EXAMPLE, "-")
-        self.fails(1, [], "index", "f32[0,3]", "0,0")
+        self.fails(1, ["2", "size 2"], "show", EXAMPLE, "2,0")
+        self.fails(1, "-1", "show", EXAMPLE, "-1,0")
+        self.fails(1, "-1", "show", EXAMPLE, "--", "-1,0")
+        self.fails(1, "-1", "show", EXAMPLE, "--inverse", "-1")
+        self.fails(1, "15", "show", EXAMPLE, "--inverse", "15")
+        self.fails(1, ["3 coordinates", "rank 2"], "show", EXAMPLE, "0,0,0")
+        self.fails(1, ["0 coordinates", "rank 2"], "show", EXAMPLE, "-")
+        self.fails(1, [], "show", "f32[0,3]", "0,0")
 
 
 class Explain(CliCase):
