@@ -268,10 +268,10 @@ static rlo_status run_journal(rlo_context *context, bool *out_is_right) {
 }
 
 const fault_program fault_host_programs[FAULT_NUM_HOST_PROGRAMS] = {
-    {"host-chain", fault_run_chain, FAULT_ON_HOST, 285, 0, 0},
+    {"host-chain", fault_run_chain, FAULT_ON_HOST, 250, 0, 0},
     {"host-fused", fault_run_fused, FAULT_ON_HOST, 200, 0, 0},
-    {"host-gather", fault_run_gather, FAULT_ON_HOST, 277, 0, 0},
-    {"host-gradient", fault_run_gradient, FAULT_ON_HOST, 354, 0, 0},
+    {"host-gather", fault_run_gather, FAULT_ON_HOST, 245, 0, 0},
+    {"host-gradient", fault_run_gradient, FAULT_ON_HOST, 310, 0, 0},
     {"host-service", fault_run_service, FAULT_ON_HOST, 19, 0, 0},
     {"journal", run_journal, FAULT_ON_HOST, 145, 0, 0},
     {"tree", run_tree, FAULT_ON_HOST, 11, 0, 0},

@@ -461,13 +461,13 @@ const fault_program fault_programs[FAULT_NUM_PROGRAMS] = {
     {"default", run_default, FAULT_IN_OWN_CONTEXT, 24, 66, 1},
     {"cached", run_cached, FAULT_IN_OWN_CONTEXT, 26, 57, 1},
     {"measured", run_measured, FAULT_IN_SHARED_CONTEXT, 16, 40, 6},
-    {"chain", fault_run_chain, FAULT_IN_SHARED_CONTEXT, 370, 115, 4},
-    {"fused", fault_run_fused, FAULT_IN_SHARED_CONTEXT, 340, 22, 1},
-    {"gather", fault_run_gather, FAULT_IN_SHARED_CONTEXT, 380, 112, 7},
-    {"gradient", fault_run_gradient, FAULT_IN_SHARED_CONTEXT, 440, 95, 4},
+    {"chain", fault_run_chain, FAULT_IN_SHARED_CONTEXT, 330, 115, 4},
+    {"fused", fault_run_fused, FAULT_IN_SHARED_CONTEXT, 290, 22, 1},
+    {"gather", fault_run_gather, FAULT_IN_SHARED_CONTEXT, 340, 112, 7},
+    {"gradient", fault_run_gradient, FAULT_IN_SHARED_CONTEXT, 390, 95, 4},
     {"service", fault_run_service, FAULT_IN_SHARED_CONTEXT, 35, 33, 1},
     {"buffers", run_buffers, FAULT_IN_SHARED_CONTEXT, 36, 40, 1},
-    {"sum", run_sum, FAULT_IN_SHARED_CONTEXT, 300, 50, 3},
+    {"sum", run_sum, FAULT_IN_SHARED_CONTEXT, 270, 50, 3},
 };
 
 __attribute__((constructor)) static void prepare(void) {

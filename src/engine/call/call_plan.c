@@ -5,38 +5,36 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "engine/memory/backends.h"
+#include "engine/parts.h"
+#include "engine/registry/registry.h"
 #include "engine/tensor/attributes.h"
 #include "relayout/xla/bitcast.h"
 
 /* ---------------------------------------------------------------------- key */
 
-static const uint64_t *key_data(const rlo__call_key *key) {
-  return key->many != NULL ? key->many : key->few;
-}
-
 void rlo__call_key_init(rlo__call_key *key) {
-  key->many = NULL;
+  key->words = key->few;
   key->count = 0;
-  key->capacity = (int32_t)(sizeof key->few / sizeof key->few[0]);
+  key->capacity = sizeof key->few / sizeof key->few[0];
 }
 
 void rlo__call_key_deinit(rlo__call_key *key) {
-  rlo__free(key->many);
+  rlo__small_array_free(key->words, key->few);
 }
 
 rlo_status rlo__call_key_push(rlo__call_key *key, uint64_t word) {
   if (key->count == key->capacity) {
-    uint64_t *many = rlo__alloc_array((size_t)key->capacity * 2, sizeof *many);
-    if (many == NULL) {
+    uint64_t *more = rlo__alloc_array(key->capacity * 2, sizeof *more);
+    if (more == NULL) {
       return RLO_OUT_OF_MEMORY;
     }
-    memcpy(many, key_data(key), (size_t)key->count * sizeof *many);
-    rlo__free(key->many);
-    key->many = many;
+    memcpy(more, key->words, key->count * sizeof *more);
+    rlo__small_array_free(key->words, key->few);
+    key->words = more;
     key->capacity *= 2;
   }
-  uint64_t *data = key->many != NULL ? key->many : key->few;
-  data[key->count++] = word;
+  key->words[key->count++] = word;
   return RLO_OK;
 }
 
@@ -99,9 +97,7 @@ static rlo_status push_attributes(rlo__shape_table *shapes,
     const bool is_list = (attribute->type & RLO_ATTRIBUTE_LIST) != 0;
     const int32_t count = is_list ? attribute->count : 1;
     RLO_TRY(rlo__call_key_push(key, attribute->type));
-    if (is_list) {
-      RLO_TRY(rlo__call_key_push(key, (uint64_t)count));
-    }
+    RLO_TRY(rlo__call_key_push(key, (uint64_t)count));
     for (int32_t k = 0; k < count; ++k) {
       rlo_status status = push_value(shapes, key, attribute, k);
       if (status != RLO_OK) {
@@ -112,10 +108,10 @@ static rlo_status push_attributes(rlo__shape_table *shapes,
   return RLO_OK;
 }
 
-static uint64_t key_hash(const uint64_t *key, int32_t count) {
+static uint64_t hash_key(const rlo__call_key *key) {
   uint64_t hash = 0x9e3779b97f4a7c15ULL;
-  for (int32_t i = 0; i < count; ++i) {
-    hash = (hash ^ key[i]) * 0xff51afd7ed558ccdULL;
+  for (size_t i = 0; i < key->count; ++i) {
+    hash = (hash ^ key->words[i]) * 0xff51afd7ed558ccdULL;
     hash ^= hash >> 32;
   }
   return hash;
@@ -136,95 +132,66 @@ void rlo__call_plan_release(rlo__call_plan *plan) {
   }
   rlo__shape_table *shapes = plan->plans->shapes;
   rlo__backend_instance *instance = plan->instance;
-  for (int32_t k = 0; plan->outputs != NULL && k < plan->num_outputs; ++k) {
+  for (int32_t k = 0; k < plan->num_outputs; ++k) {
     void *program = atomic_load(&plan->outputs[k].program);
     if (program != NULL) {
       instance->methods.release_program(instance->self, program);
     }
     rlo__shared_shape_release(shapes, plan->outputs[k].shape);
   }
-  for (int32_t n = 0; plan->inputs != NULL && n < plan->num_inputs; ++n) {
-    rlo__shared_shape_release(shapes, plan->inputs[n]);
+  for (int32_t n = 0; n < plan->num_inputs; ++n) {
+    rlo__shared_shape_release(shapes, rlo__shared_shape_of(plan->inputs[n]));
   }
-  if (plan->has_mutex) {
-    rlo__mutex_deinit(&plan->mutex);
-  }
+  rlo__mutex_deinit(&plan->mutex);
   rlo_attributes_release(plan->attributes);
-  rlo__free(plan->outputs);
-  rlo__free(plan->inputs);
-  rlo__free(plan->key);
-  rlo__backend_instance_release(instance);
   rlo__free(plan);
+  rlo__backend_instance_release(instance);
 }
 
-/* Creates a plan with room for its parts. */
+/* Creates a plan with room for its parts: all that is not set is 0 or NULL. */
 static rlo_status create(rlo__call_plans *plans,
                          rlo__backend_instance *instance,
                          const rlo__call_key *key,
                          int32_t num_inputs,
                          int32_t num_outputs,
                          rlo__call_plan **out_plan) {
-  rlo__call_plan *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  const size_t key_length = key != NULL ? key->count : 0;
+  rlo__call_plan *made =
+      rlo__alloc(sizeof *made + (size_t)num_outputs * sizeof *made->outputs +
+                 (size_t)num_inputs * sizeof *made->inputs +
+                 key_length * sizeof *made->key);
+  rlo_status status =
+      made != NULL ? rlo__mutex_init(&made->mutex) : RLO_OUT_OF_MEMORY;
+  if (status != RLO_OK) {
+    rlo__free(made);
+    return status;
   }
   atomic_init(&made->num_references, 1);
   made->plans = plans;
   made->instance = rlo__backend_instance_retain(instance);
   made->num_inputs = num_inputs;
   made->num_outputs = num_outputs;
-  rlo_status status = rlo__mutex_init(&made->mutex);
-  made->has_mutex = status == RLO_OK;
-  made->inputs =
-      rlo__alloc_array((size_t)num_inputs + 1, sizeof(rlo__shared_shape *));
-  made->outputs = rlo__alloc_array((size_t)num_outputs, sizeof *made->outputs);
+  made->outputs = (rlo__call_plan_output *)(void *)(made + 1);
+  made->inputs = (const rlo_shape **)(void *)(made->outputs + num_outputs);
+  made->key = (uint64_t *)(void *)(made->inputs + num_inputs);
+  made->key_length = key_length;
   if (key != NULL) {
-    made->key_length = key->count;
-    made->key = rlo__alloc_array((size_t)key->count, sizeof *made->key);
-  }
-  if (status != RLO_OK || made->inputs == NULL || made->outputs == NULL ||
-      (key != NULL && made->key == NULL)) {
-    rlo__call_plan_release(made);
-    return RLO_OUT_OF_MEMORY;
-  }
-  for (int32_t k = 0; k < num_outputs; ++k) {
-    atomic_init(&made->outputs[k].program, NULL);
-  }
-  if (key != NULL) {
-    memcpy(made->key, key_data(key), (size_t)key->count * sizeof *made->key);
+    memcpy(made->key, key->words, key_length * sizeof *made->key);
   }
   *out_plan = made;
   return RLO_OK;
 }
 
-/* The shapes of a list of shared ones, on the heap; NULL if there is no memory.
- */
-static const rlo_shape **list_shapes(rlo__shared_shape *const *shared,
-                                     int32_t count) {
-  const rlo_shape **shapes =
-      rlo__alloc_array((size_t)count, sizeof(rlo_shape *));
-  for (int32_t n = 0; shapes != NULL && n < count; ++n) {
-    shapes[n] = &shared[n]->shape;
-  }
-  return shapes;
-}
-
-static rlo_status make_program(rlo__call_plan *plan,
+static rlo_status make_program(const rlo__call_plan *plan,
                                int32_t output,
                                void **out_program) {
-  const rlo_shape **shapes = list_shapes(plan->inputs, plan->num_inputs);
-  if (shapes == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
   const rlo__copy_call call = {
-      plan->op, shapes, plan->num_inputs, plan->attributes};
-  rlo_status status = rlo__copy_op_prepare(plan->instance,
-                                           &call,
-                                           output,
-                                           &plan->outputs[output].shape->shape,
-                                           out_program);
-  rlo__free(shapes);
-  return status;
+      plan->op, plan->inputs, plan->num_inputs, plan->attributes};
+  return rlo__copy_op_prepare(plan->instance,
+                              &call,
+                              output,
+                              &plan->outputs[output].shape->shape,
+                              out_program);
 }
 
 static rlo_status get_program(rlo__call_plan *plan,
@@ -288,24 +255,18 @@ rlo_status rlo__call_plans_init(rlo__call_plans *plans,
   return rlo__mutex_init(&plans->mutex);
 }
 
-/* The words of a key. */
-typedef struct key_words {
-  const uint64_t *words;
-  int32_t count;
-} key_words;
-
 static bool has_key(const void *entry, const void *key) {
   const rlo__call_plan *plan = entry;
-  const key_words *wanted = key;
+  const rlo__call_key *wanted = key;
   return plan->key_length == wanted->count &&
          memcmp(plan->key,
                 wanted->words,
-                (size_t)wanted->count * sizeof *wanted->words) == 0;
+                wanted->count * sizeof *wanted->words) == 0;
 }
 
 /* Under the mutex; retained. */
 static rlo__call_plan *find_locked(rlo__call_plans *plans,
-                                   const key_words *key,
+                                   const rlo__call_key *key,
                                    uint64_t hash) {
   rlo__call_plan *plan = rlo__table_find(&plans->table, hash, has_key, key);
   if (plan != NULL) {
@@ -317,10 +278,9 @@ static rlo__call_plan *find_locked(rlo__call_plans *plans,
 
 rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans,
                                      const rlo__call_key *key) {
-  const key_words wanted = {key_data(key), key->count};
-  uint64_t hash = key_hash(wanted.words, wanted.count);
+  uint64_t hash = hash_key(key);
   rlo__mutex_lock(&plans->mutex);
-  rlo__call_plan *found = find_locked(plans, &wanted, hash);
+  rlo__call_plan *found = find_locked(plans, key, hash);
   rlo__mutex_unlock(&plans->mutex);
   atomic_fetch_add_explicit(
       found != NULL ? &plans->hits : &plans->misses, 1, memory_order_relaxed);
@@ -329,12 +289,13 @@ rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans,
 
 /* Inserts a plan and returns it; or releases it and returns the one that
  * another thread inserted under the same key meanwhile. */
-static rlo__call_plan *insert(rlo__call_plans *plans, rlo__call_plan *plan) {
-  const key_words key = {plan->key, plan->key_length};
-  uint64_t hash = key_hash(key.words, key.count);
+static rlo__call_plan *insert(rlo__call_plans *plans,
+                              const rlo__call_key *key,
+                              rlo__call_plan *plan) {
+  uint64_t hash = hash_key(key);
   rlo__call_plan *evicted = NULL;
   rlo__mutex_lock(&plans->mutex);
-  rlo__call_plan *first = find_locked(plans, &key, hash);
+  rlo__call_plan *first = find_locked(plans, key, hash);
   if (first == NULL) {
     plan->id = plans->next_id++;
     rlo__table_insert(&plans->table, rlo__call_plan_retain(plan), hash);
@@ -343,12 +304,8 @@ static rlo__call_plan *insert(rlo__call_plans *plans, rlo__call_plan *plan) {
     }
   }
   rlo__mutex_unlock(&plans->mutex);
-  rlo__call_plan_release(evicted);
-  if (first != NULL) {
-    rlo__call_plan_release(plan);
-    return first;
-  }
-  return plan;
+  rlo__call_plan_release(first != NULL ? plan : evicted);
+  return first != NULL ? first : plan;
 }
 
 void rlo__call_plans_forget(rlo__call_plans *plans,
@@ -384,41 +341,34 @@ void rlo__call_plans_deinit(rlo__call_plans *plans) {
 static rlo_status create_op(rlo__call_plans *plans,
                             rlo__backend_instance *instance,
                             const rlo__call_key *key,
-                            const rlo__copy_op *op,
-                            rlo__shared_shape *const *inputs,
-                            int32_t num_inputs,
-                            const rlo_attributes *attributes,
+                            const rlo__copy_call *call,
                             rlo__call_plan **out_plan) {
   rlo__call_plan *made = NULL;
   int32_t count = 0;
-  rlo_status status = RLO_OK;
-  const rlo_shape **shapes = list_shapes(inputs, num_inputs);
-  if (shapes == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  RLO_TRY(rlo__copy_op_count(call, &count));
+  RLO_TRY(create(plans, instance, key, call->num_inputs, count, &made));
+  made->op = call->op;
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    made->inputs[n] = call->inputs[n];
+    rlo__shared_shape_retain(rlo__shared_shape_of(call->inputs[n]));
   }
-  const rlo__copy_call call = {op, shapes, num_inputs, attributes};
-  RLO_TRY_GOTO(rlo__copy_op_count(&call, &count));
-  RLO_TRY_GOTO(create(plans, instance, key, num_inputs, count, &made));
-  made->op = op;
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    made->inputs[n] = rlo__shared_shape_retain(inputs[n]);
+  rlo_status status = fill_in(made, call);
+  if (status != RLO_OK) {
+    rlo__call_plan_release(made);
+    return status;
   }
-  RLO_TRY_GOTO(fill_in(made, &call));
-  *out_plan = insert(plans, made);
-  made = NULL;
-fail:
-  rlo__free(shapes);
-  rlo__call_plan_release(made);
-  return status;
+  *out_plan = insert(plans, key, made);
+  return RLO_OK;
 }
 
 rlo_status rlo__call_plan_get(rlo__call_plans *plans,
                               rlo__backend_instance *instance,
                               const rlo__copy_op *op,
-                              rlo__shared_shape *const *inputs,
+                              const rlo_shape *const *inputs,
                               int32_t num_inputs,
                               const rlo_attributes *attributes,
                               rlo__call_plan **out_plan) {
+  const rlo__copy_call call = {op, inputs, num_inputs, attributes};
   rlo__call_key key;
   rlo__call_key_init(&key);
   rlo_status status = RLO_OK;
@@ -426,7 +376,7 @@ rlo_status rlo__call_plan_get(rlo__call_plans *plans,
   RLO_TRY_GOTO(rlo__call_key_push(&key, instance->id));
   RLO_TRY_GOTO(rlo__call_key_push(&key, (uint64_t)num_inputs));
   for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY_GOTO(rlo__call_key_push(&key, inputs[n]->id));
+    RLO_TRY_GOTO(rlo__call_key_push(&key, rlo__shared_shape_of(inputs[n])->id));
   }
   if (attributes != NULL) {
     status = push_attributes(plans->shapes, &key, attributes);
@@ -437,8 +387,7 @@ rlo_status rlo__call_plan_get(rlo__call_plans *plans,
   }
   *out_plan = rlo__call_plans_find(plans, &key);
   if (*out_plan == NULL) {
-    status = create_op(
-        plans, instance, &key, op, inputs, num_inputs, attributes, out_plan);
+    status = create_op(plans, instance, &key, &call, out_plan);
   }
 fail:
   rlo__call_key_deinit(&key);
@@ -460,7 +409,7 @@ rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans,
   RLO_TRY_GOTO(rlo_chain_lower(chain, &shape->shape, &problems));
   RLO_TRY_GOTO(rlo__backend_instance_prepare(instance, problems, &program));
   atomic_store(&made->outputs[0].program, program);
-  *out_plan = key != NULL ? insert(plans, made) : made;
+  *out_plan = key != NULL ? insert(plans, key, made) : made;
   return RLO_OK;
 fail:
   rlo__call_plan_release(made);
@@ -527,5 +476,61 @@ fail:
     rlo__allocation_release(allocations[n]);
   }
   rlo__small_array_free(allocations, few);
+  return status;
+}
+
+/* ------------------------------------------------------------ on the host */
+
+bool rlo__fall_back(rlo_engine *engine,
+                    rlo_status status,
+                    rlo__backend_instance **inout_instance) {
+  rlo__backend_instance *host = NULL;
+  if (status != RLO_UNSUPPORTED || !engine->options.allow_host_fallback ||
+      rlo__backend_get(engine->registry, RLO__HOST_BACKEND, &host) != RLO_OK) {
+    return false;
+  }
+  if (host == *inout_instance) {
+    rlo__backend_instance_release(host);
+    return false;
+  }
+  rlo__log(&engine->log,
+           RLO__LOG_INFO,
+           "the host runs what backend '%s' refuses: %s",
+           (*inout_instance)->name,
+           rlo_error_last()->message);
+  rlo__engine_count(&engine->counters.fallbacks, 1);
+  rlo__backend_instance_release(*inout_instance);
+  *inout_instance = host;
+  return true;
+}
+
+rlo_status rlo__call_plan_run_or_fall_back(rlo__call_plan *plan,
+                                           int32_t output,
+                                           rlo_tensor *const *inputs,
+                                           int32_t num_inputs,
+                                           rlo__allocation **out_allocation) {
+  rlo_status status = rlo__call_plan_run_tensors(
+      plan, output, inputs, num_inputs, out_allocation);
+  if (status != RLO_UNSUPPORTED) {
+    return status;
+  }
+  rlo__backend_instance *instance =
+      rlo__backend_instance_retain(plan->instance);
+  rlo__call_plan *on_host = NULL;
+  if (!rlo__fall_back(inputs[0]->engine, status, &instance)) {
+    goto fail;
+  }
+  RLO_TRY_GOTO(rlo__call_plan_get(plan->plans,
+                                  instance,
+                                  plan->op,
+                                  plan->inputs,
+                                  plan->num_inputs,
+                                  plan->attributes,
+                                  &on_host));
+  RLO_TRY_GOTO(rlo__call_plan_run_tensors(
+      on_host, output, inputs, num_inputs, out_allocation));
+fail:
+  rlo__call_plan_release(on_host);
+  rlo__backend_instance_release(instance);
   return status;
 }

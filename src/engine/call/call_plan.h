@@ -28,11 +28,12 @@ void rlo__call_plans_deinit(rlo__call_plans *plans);
 void rlo__call_plans_forget(rlo__call_plans *plans,
                             const rlo__backend_instance *instance);
 
-/** The identity of a call: 64-bit words, on the stack while they are few. */
+/** The identity of a call: 64-bit words, on the stack while they are few. Not
+ *  copied. */
 typedef struct rlo__call_key {
   uint64_t few[96];
-  uint64_t *many;
-  int32_t count, capacity;
+  uint64_t *words;
+  size_t count, capacity;
 } rlo__call_key;
 
 void rlo__call_key_init(rlo__call_key *key);
@@ -50,7 +51,7 @@ typedef struct rlo__call_plan_output {
 
 /**
  * The plan of a call: the shapes of its results and the programs that compute
- * them. Counted; calls with equal keys share one.
+ * them. Counted; calls with equal keys share one. One block of memory.
  */
 typedef struct rlo__call_plan {
   atomic_int_fast64_t num_references;
@@ -60,7 +61,7 @@ typedef struct rlo__call_plan {
   /** A number above 0; never reused. */
   uint64_t id;
   uint64_t *key;
-  int32_t key_length;
+  size_t key_length;
   /** Retained. */
   rlo__backend_instance *instance;
   /** NULL for chains and fused operations, which have their program from the
@@ -68,12 +69,12 @@ typedef struct rlo__call_plan {
   const rlo__copy_op *op;
   rlo_attributes *attributes;
   int32_t num_inputs;
-  rlo__shared_shape **inputs;
+  /** Those of shared shapes, retained. */
+  const rlo_shape **inputs;
   int32_t num_outputs;
   rlo__call_plan_output *outputs;
   /** Held while a program is prepared. */
   rlo__mutex mutex;
-  bool has_mutex;
 } rlo__call_plan;
 
 rlo__call_plan *rlo__call_plan_retain(rlo__call_plan *plan);
@@ -82,13 +83,13 @@ void rlo__call_plan_release(rlo__call_plan *plan);
 
 /**
  * Finds or creates the plan of a copy operation.
- * @param inputs      borrowed; retained by the plan.
+ * @param inputs      those of shared shapes; retained by the plan.
  * @param attributes  checked; borrowed, cloned by the plan.
  */
 RLO_NODISCARD rlo_status rlo__call_plan_get(rlo__call_plans *plans,
                                             rlo__backend_instance *instance,
                                             const rlo__copy_op *op,
-                                            rlo__shared_shape *const *inputs,
+                                            const rlo_shape *const *inputs,
                                             int32_t num_inputs,
                                             const rlo_attributes *attributes,
                                             rlo__call_plan **out_plan);
@@ -129,5 +130,43 @@ rlo__call_plan_run_tensors(rlo__call_plan *plan,
                            rlo_tensor *const *inputs,
                            int32_t num_inputs,
                            rlo__allocation **out_allocation);
+
+/**
+ * The same of a copy operation: if the plan's backend refuses the call and the
+ * engine's options allow it, the host runs it. The result stays there, and the
+ * call counts as a fallback.
+ * @return of both, if both fail, the host's status.
+ */
+RLO_NODISCARD rlo_status
+rlo__call_plan_run_or_fall_back(rlo__call_plan *plan,
+                                int32_t output,
+                                rlo_tensor *const *inputs,
+                                int32_t num_inputs,
+                                rlo__allocation **out_allocation);
+
+/** Tells if a call that an instance has refused with `status` may run on the
+ * host. If so, *inout_instance, which is retained, becomes the host's. */
+bool rlo__fall_back(rlo_engine *engine,
+                    rlo_status status,
+                    rlo__backend_instance **inout_instance);
+
+/* fusion.c */
+
+enum {
+  /** The largest number of operations that are fused into one. */
+  RLO__MAX_FUSED_OPS = 32
+};
+
+/**
+ * Creates the computation of a pending tensor: one result of a plan. When it
+ * runs, the operations that its inputs are pending on are fused with it as far
+ * as the limits of a problem allow.
+ * @param inputs  of the plan; retained.
+ */
+RLO_NODISCARD rlo_status rlo__fusion_create(rlo__call_plan *plan,
+                                            int32_t output,
+                                            rlo_tensor *const *inputs,
+                                            int32_t num_inputs,
+                                            rlo__pending *out_pending);
 
 #endif

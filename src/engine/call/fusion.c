@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/call/fusion.h"
+#include "engine/call/call_plan.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "engine/call/host_fallback.h"
 #include "engine/call/profile.h"
 #include "engine/parts.h"
 
@@ -204,8 +203,7 @@ static rlo_status make_input_chain(const void *tree,
   const node *parent = tree;
   return parent->inputs[n].pending != NULL
              ? make_chain(&parent->inputs[n], out_chain)
-             : rlo_chain_create(&parent->pending->plan->inputs[n]->shape,
-                                out_chain);
+             : rlo_chain_create(parent->pending->plan->inputs[n], out_chain);
 }
 
 static rlo_status make_chain(const node *n, rlo_chain **out_chain) {
@@ -287,7 +285,8 @@ static void add_shapes(const node *n, rlo__profile_run *run) {
     if (n->inputs[i].pending != NULL) {
       add_shapes(&n->inputs[i], run);
     } else {
-      rlo__profile_run_add(run, n->pending->plan->inputs[i], false);
+      rlo__profile_run_add(
+          run, rlo__shared_shape_of(n->pending->plan->inputs[i]), false);
     }
   }
 }
@@ -306,7 +305,8 @@ static void end_profile(rlo__profile_run *run,
   rlo__profile_run_reserve(run, count_leaves(root) + d->num_inputs + 1);
   if (is_alone) {
     for (int32_t i = 0; i < d->num_inputs; ++i) {
-      rlo__profile_run_add(run, d->plan->inputs[i], false);
+      rlo__profile_run_add(
+          run, rlo__shared_shape_of(d->plan->inputs[i]), false);
     }
     rlo__str_printf(&name, "%s", d->plan->op->name);
   } else {

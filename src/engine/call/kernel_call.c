@@ -67,13 +67,12 @@ rlo_status rlo_kernel_output(rlo_kernel_call *call,
   }
   if (call->outputs[n] == NULL) {
     const rlo__kernel_call *k = (const rlo__kernel_call *)call;
+    rlo__shared_shape *shape = rlo__shared_shape_of(call->output_shapes[n]);
     rlo__allocation *allocation = NULL;
-    RLO_TRY(rlo__allocation_create(k->bound->instance,
-                                   k->shapes[n]->bytes,
-                                   k->shapes[n]->has_gaps,
-                                   &allocation));
+    RLO_TRY(rlo__allocation_create(
+        k->bound->instance, shape->bytes, shape->has_gaps, &allocation));
     rlo_status status = rlo__tensor_create(call->engine,
-                                           k->shapes[n],
+                                           shape,
                                            allocation,
                                            (rlo__pending){NULL, NULL},
                                            &call->outputs[n]);

@@ -9,11 +9,9 @@
 typedef struct rlo__kernel_call {
   /** The part that the kernel sees. First, so that a pointer to one is a
    * pointer to the other. num_outputs is known once the shapes of the results
-   * are. */
+   * are; output_shapes are those of shared shapes. */
   rlo_kernel_call call;
   rlo__bound_kernel *bound;
-  /** The shapes of the outputs, for a kernel function. */
-  rlo__shared_shape **shapes;
   /** How many results the caller has room for. */
   int32_t capacity;
 } rlo__kernel_call;

@@ -108,26 +108,28 @@ void rlo__profile_run_end(rlo__profile_run *run,
 }
 
 void rlo__profile_run_end_tensors(rlo__profile_run *run,
+                                  rlo_status status,
                                   const char *name,
                                   const char *backend_name,
                                   rlo_tensor *const *inputs,
                                   int32_t num_inputs,
                                   rlo_tensor *const *outputs,
                                   int32_t num_outputs) {
+  bool is_reported = false;
   if (run->number == 0) {
     return;
   }
-  int32_t num_pending = 0;
-  rlo__profile_run_reserve(run, num_inputs + num_outputs);
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    rlo__profile_run_add(run, inputs[n]->shape, false);
+  if (status == RLO_OK) {
+    rlo__profile_run_reserve(run, num_inputs + num_outputs);
+    for (int32_t n = 0; n < num_inputs; ++n) {
+      rlo__profile_run_add(run, inputs[n]->shape, false);
+    }
+    for (int32_t n = 0; n < num_outputs; ++n) {
+      rlo__profile_run_add(run, outputs[n]->shape, true);
+      is_reported = is_reported || !rlo_tensor_is_pending(outputs[n]);
+    }
   }
-  for (int32_t n = 0; n < num_outputs; ++n) {
-    rlo__profile_run_add(run, outputs[n]->shape, true);
-    num_pending += rlo_tensor_is_pending(outputs[n]);
-  }
-  rlo__profile_run_end(
-      run, num_pending < num_outputs ? name : NULL, backend_name);
+  rlo__profile_run_end(run, is_reported ? name : NULL, backend_name);
 }
 
 /* ----------------------------------------------------------------- profiles */

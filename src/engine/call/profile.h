@@ -51,9 +51,10 @@ void rlo__profile_run_end(rlo__profile_run *run,
                           const char *name,
                           const char *backend_name);
 
-/** The same of a run on tensors; of results that all are pending nothing is
- *  reported. */
+/** The same of a run on tensors that ended with `status`; of a failure, and of
+ *  results that all are pending, nothing is reported. */
 void rlo__profile_run_end_tensors(rlo__profile_run *run,
+                                  rlo_status status,
                                   const char *name,
                                   const char *backend_name,
                                   rlo_tensor *const *inputs,

@@ -59,52 +59,36 @@ static rlo_status infer(const rlo_kernel_config *config,
                        config->backend_name);
 }
 
-/* Infers the shapes of the results into k->shapes, which the caller releases
- * also after a failure. */
+/* Infers the results. `shapes` and `shared` have `room`; the caller releases
+ * what is in `shared`, also after a failure. */
 static rlo_status infer_shared(rlo__kernel_call *k,
                                const rlo_shape *const *inputs,
-                               int32_t *out_count) {
+                               int32_t room,
+                               rlo_shape *shapes,
+                               const rlo_shape **shared) {
   const rlo_kernel_config *config = &k->bound->config;
-  rlo_shape *shapes = NULL;
-  int32_t capacity = 1;
   int32_t count = 0;
-  rlo_status status = RLO_OK;
-  do {
-    rlo__free(shapes);
-    capacity = count > capacity ? count : capacity;
-    shapes = rlo__alloc_array((size_t)capacity, sizeof *shapes);
-    if (shapes == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    RLO_TRY_GOTO(infer(config,
-                       inputs,
-                       k->call.num_inputs,
-                       k->call.attributes,
-                       shapes,
-                       capacity,
-                       &count));
-    if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS) {
-      status = RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "kernel '%s' infers %d results; 1 to %d are possible",
-                        config->kernel_name,
-                        count,
-                        RLO_MAX_KERNEL_OUTPUTS);
-      goto fail;
-    }
-  } while (count > capacity);
-  k->shapes = rlo__alloc_array((size_t)count, sizeof(rlo__shared_shape *));
-  if (k->shapes == NULL) {
-    status = RLO_OUT_OF_MEMORY;
-    goto fail;
+  RLO_TRY(infer(config,
+                inputs,
+                k->call.num_inputs,
+                k->call.attributes,
+                shapes,
+                room,
+                &count));
+  if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' infers %d results; 1 to %d are possible",
+                    config->kernel_name,
+                    count,
+                    RLO_MAX_KERNEL_OUTPUTS);
   }
-  *out_count = count;
+  RLO_TRY(rlo__kernel_call_set_count(k, count));
   for (int32_t n = 0; n < count; ++n) {
-    RLO_TRY_GOTO(rlo__shape_table_get(
-        k->call.engine->shapes, &shapes[n], &k->shapes[n]));
+    rlo__shared_shape *shape = NULL;
+    RLO_TRY(rlo__shape_table_get(k->call.engine->shapes, &shapes[n], &shape));
+    shared[n] = &shape->shape;
   }
-fail:
-  rlo__free(shapes);
-  return status;
+  return RLO_OK;
 }
 
 /* Brings the inputs to the kernel's backend. */
@@ -147,7 +131,7 @@ static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
                     index,
                     *output == NULL ? "unwritten" : "to another engine");
   }
-  if ((*output)->shape != k->shapes[index]) {
+  if (rlo_tensor_shape(*output) != k->call.output_shapes[index]) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s' wrote output %d in another shape than it "
                     "inferred",
@@ -178,35 +162,32 @@ static rlo_status call_function(rlo__kernel_call *k) {
 }
 
 static rlo_status run_function(rlo__kernel_call *k) {
-  const rlo_shape **lists = NULL;
-  int32_t count = 0;
+  const size_t num_inputs = (size_t)k->call.num_inputs;
+  /* More results than the caller has room for are a failure. */
+  const int32_t room = k->capacity < RLO_MAX_KERNEL_OUTPUTS
+                           ? k->capacity
+                           : RLO_MAX_KERNEL_OUTPUTS;
+  const rlo_shape **inputs = rlo__alloc_array(num_inputs, sizeof(rlo_shape *));
+  const rlo_shape **shared =
+      rlo__alloc_array((size_t)room, sizeof(rlo_shape *));
+  rlo_shape *shapes = rlo__alloc_array((size_t)room, sizeof *shapes);
   rlo_status status = RLO_OUT_OF_MEMORY;
-  const rlo_shape **inputs =
-      rlo__alloc_array((size_t)k->call.num_inputs + 1, sizeof(rlo_shape *));
-  if (inputs == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  if (inputs != NULL && shared != NULL && shapes != NULL) {
+    for (size_t n = 0; n < num_inputs; ++n) {
+      inputs[n] = rlo_tensor_shape(k->call.inputs[n]);
+    }
+    k->call.output_shapes = shared;
+    status = infer_shared(k, inputs, room, shapes, shared);
   }
-  for (int32_t n = 0; n < k->call.num_inputs; ++n) {
-    inputs[n] = rlo_tensor_shape(k->call.inputs[n]);
+  if (status == RLO_OK) {
+    status = call_function(k);
   }
-  RLO_TRY_GOTO(infer_shared(k, inputs, &count));
-  RLO_TRY_GOTO(rlo__kernel_call_set_count(k, count));
-  lists = rlo__alloc_array((size_t)count, sizeof(rlo_shape *));
-  if (lists == NULL) {
-    status = RLO_OUT_OF_MEMORY;
-    goto fail;
+  for (int32_t n = 0; shared != NULL && n < room; ++n) {
+    rlo__shared_shape_release(k->call.engine->shapes,
+                              rlo__shared_shape_of(shared[n]));
   }
-  for (int32_t n = 0; n < count; ++n) {
-    lists[n] = &k->shapes[n]->shape;
-  }
-  k->call.output_shapes = lists;
-  RLO_TRY_GOTO(call_function(k));
-fail:
-  for (int32_t n = 0; k->shapes != NULL && n < count; ++n) {
-    rlo__shared_shape_release(k->call.engine->shapes, k->shapes[n]);
-  }
-  rlo__free(k->shapes);
-  rlo__free(lists);
+  rlo__free(shapes);
+  rlo__free(shared);
   rlo__free(inputs);
   return status;
 }
@@ -240,75 +221,6 @@ static rlo_status run_checked(rlo__kernel_call *k) {
   return rlo__recorder_notify(&record);
 }
 
-/* Runs the kernel of a call, with the inputs in their places. */
-static rlo_status run_bound(rlo_engine *engine,
-                            rlo__bound_kernel *bound,
-                            bool is_fallback,
-                            rlo_tensor *const *inputs,
-                            int32_t num_inputs,
-                            const rlo_attributes *attributes,
-                            rlo_tensor **out_tensors,
-                            int32_t capacity,
-                            int32_t *out_count) {
-  rlo_tensor *few[4];
-  const rlo_kernel_config *config = &bound->config;
-  rlo__kernel_call k = {
-      .call = {.engine = engine,
-               .kernel_name = config->kernel_name,
-               .backend_name = config->backend_name,
-               .backend_self = bound->instance->self,
-               .inputs = inputs,
-               .num_inputs = num_inputs,
-               .input_names = config->input_names,
-               .num_input_names = config->num_input_names,
-               .attributes = attributes,
-               .outputs = RLO__SMALL_ARRAY(few, (size_t)capacity)},
-      .bound = bound,
-      .capacity = capacity};
-  rlo_kernel_call *call = &k.call;
-  if (call->outputs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo__profile_run run;
-  rlo__profile_run_begin(engine->profiler, &run);
-  rlo__scope_enter();
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(run_checked(&k));
-  if (call->num_outputs < capacity && out_count == NULL) {
-    status = RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "kernel '%s' has %d results, not %d, and there is no "
-                      "place for that number",
-                      call->kernel_name,
-                      call->num_outputs,
-                      capacity);
-    goto fail;
-  }
-  RLO_TRY_GOTO(rlo__scope_hand_out(
-      engine, call->outputs, call->num_outputs, out_tensors));
-  rlo__profile_run_end_tensors(&run,
-                               call->kernel_name,
-                               call->backend_name,
-                               inputs,
-                               num_inputs,
-                               out_tensors,
-                               call->num_outputs);
-  rlo__engine_count(&engine->counters.kernels_run, 1);
-  rlo__engine_count(&engine->counters.fallbacks, is_fallback);
-fail:
-  if (status != RLO_OK) {
-    rlo__profile_run_end(&run, NULL, NULL);
-  }
-  if (out_count != NULL && (status == RLO_OK || call->num_outputs > capacity)) {
-    *out_count = call->num_outputs;
-  }
-  for (int32_t n = 0; n < call->num_outputs && n < capacity; ++n) {
-    rlo_tensor_release(call->outputs[n]);
-  }
-  rlo__small_array_free(call->outputs, few);
-  rlo__scope_leave();
-  return status;
-}
-
 /* Puts named inputs into their places. */
 static rlo_status place_inputs(const rlo_kernel_config *config,
                                const rlo_named_tensor *inputs,
@@ -335,42 +247,91 @@ fail:
   return status;
 }
 
-/* Runs a kernel on `inputs`, or on those that are named. */
-static rlo_status run(rlo_engine *engine,
+/* Runs a call and hands its results out. */
+static rlo_status run_and_hand_out(rlo__kernel_call *k,
+                                   rlo_tensor **out_tensors,
+                                   const int32_t *out_count) {
+  const rlo_kernel_call *call = &k->call;
+  RLO_TRY(run_checked(k));
+  if (call->num_outputs < k->capacity && out_count == NULL) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "kernel '%s' has %d results, not %d, and there is no "
+                    "place for that number",
+                    call->kernel_name,
+                    call->num_outputs,
+                    k->capacity);
+  }
+  return rlo__scope_hand_out(
+      call->engine, call->outputs, call->num_outputs, out_tensors);
+}
+
+/* Runs a bound call whose inputs are in their places. */
+static rlo_status run_bound(rlo__kernel_call *k,
+                            rlo_tensor **out_tensors,
+                            int32_t *out_count) {
+  rlo_tensor *few[4];
+  rlo_kernel_call *call = &k->call;
+  call->outputs = RLO__SMALL_ARRAY(few, (size_t)k->capacity);
+  if (call->outputs == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__profile_run run;
+  rlo__profile_run_begin(call->engine->profiler, &run);
+  rlo__scope_enter();
+  rlo_status status = run_and_hand_out(k, out_tensors, out_count);
+  rlo__profile_run_end_tensors(&run,
+                               status,
+                               call->kernel_name,
+                               call->backend_name,
+                               call->inputs,
+                               call->num_inputs,
+                               out_tensors,
+                               call->num_outputs);
+  if (out_count != NULL &&
+      (status == RLO_OK || call->num_outputs > k->capacity)) {
+    *out_count = call->num_outputs;
+  }
+  for (int32_t n = 0; n < call->num_outputs && n < k->capacity; ++n) {
+    rlo_tensor_release(call->outputs[n]);
+  }
+  rlo__small_array_free(call->outputs, few);
+  rlo__scope_leave();
+  return status;
+}
+
+/* Runs a call of `kernel_name`, with `named` on these inputs. */
+static rlo_status run(rlo__kernel_call *k,
                       const char *kernel_name,
                       const rlo_named_tensor *named,
-                      rlo_tensor *const *inputs,
-                      int32_t num_inputs,
-                      const rlo_attributes *attributes,
                       rlo_tensor **out_tensors,
-                      int32_t capacity,
                       int32_t *out_count) {
   rlo_tensor *few[8];
   rlo_tensor **placed = NULL;
-  rlo__bound_kernel *bound = NULL;
+  rlo_kernel_call *call = &k->call;
+  rlo_engine *engine = call->engine;
   bool is_fallback = false;
-  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
+  RLO_TRY(check_counts(kernel_name, call->num_inputs, k->capacity));
   RLO_TRY(
-      rlo__kernel_bind(engine->registry, kernel_name, &bound, &is_fallback));
+      rlo__kernel_bind(engine->registry, kernel_name, &k->bound, &is_fallback));
+  const rlo_kernel_config *config = &k->bound->config;
+  call->kernel_name = config->kernel_name;
+  call->backend_name = config->backend_name;
+  call->backend_self = k->bound->instance->self;
+  call->input_names = config->input_names;
+  call->num_input_names = config->num_input_names;
   rlo_status status = RLO_OK;
   if (named != NULL) {
-    placed = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
-    inputs = placed;
+    placed = RLO__SMALL_ARRAY(few, (size_t)call->num_inputs);
+    call->inputs = placed;
     RLO_TRY_GOTO(placed == NULL
                      ? RLO_OUT_OF_MEMORY
-                     : place_inputs(&bound->config, named, num_inputs, placed));
+                     : place_inputs(config, named, call->num_inputs, placed));
   }
-  status = run_bound(engine,
-                     bound,
-                     is_fallback,
-                     inputs,
-                     num_inputs,
-                     attributes,
-                     out_tensors,
-                     capacity,
-                     out_count);
+  RLO_TRY_GOTO(run_bound(k, out_tensors, out_count));
+  rlo__engine_count(&engine->counters.kernels_run, 1);
+  rlo__engine_count(&engine->counters.fallbacks, is_fallback);
 fail:
-  rlo__bound_kernel_release(bound);
+  rlo__bound_kernel_release(k->bound);
   rlo__small_array_free(placed, few);
   return status;
 }
@@ -386,15 +347,12 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
   RLO_REQUIRE(engine, kernel_name);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_tensors, capacity);
-  return run(engine,
-             kernel_name,
-             NULL,
-             inputs,
-             num_inputs,
-             attributes,
-             out_tensors,
-             capacity,
-             out_count);
+  rlo__kernel_call k = {.call = {.engine = engine,
+                                 .inputs = inputs,
+                                 .num_inputs = num_inputs,
+                                 .attributes = attributes},
+                        .capacity = capacity};
+  return run(&k, kernel_name, NULL, out_tensors, out_count);
 }
 
 rlo_status rlo_run_kernel_named(rlo_engine *engine,
@@ -409,15 +367,12 @@ rlo_status rlo_run_kernel_named(rlo_engine *engine,
   RLO_REQUIRE(engine, kernel_name);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_tensors, capacity);
-  return run(engine,
-             kernel_name,
-             inputs != NULL ? inputs : &none,
-             NULL,
-             num_inputs,
-             attributes,
-             out_tensors,
-             capacity,
-             out_count);
+  rlo__kernel_call k = {.call = {.engine = engine,
+                                 .num_inputs = num_inputs,
+                                 .attributes = attributes},
+                        .capacity = capacity};
+  return run(
+      &k, kernel_name, inputs != NULL ? inputs : &none, out_tensors, out_count);
 }
 
 rlo_status rlo_kernel_place_inputs(rlo_engine *engine,

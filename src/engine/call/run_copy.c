@@ -3,8 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/call/fusion.h"
-#include "engine/call/host_fallback.h"
+#include "engine/call/call_plan.h"
 #include "engine/call/kernel_call.h"
 #include "engine/call/profile.h"
 #include "engine/parts.h"
@@ -86,13 +85,13 @@ static rlo_status get_plan(const rlo__kernel_call *k,
                            int32_t num_inputs,
                            const rlo_attributes *attributes,
                            rlo__call_plan **out_plan) {
-  rlo__shared_shape *few[8];
-  rlo__shared_shape **shapes = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
+  const rlo_shape *few[8];
+  const rlo_shape **shapes = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
   if (shapes == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   for (int32_t n = 0; n < num_inputs; ++n) {
-    shapes[n] = k->call.inputs[n]->shape;
+    shapes[n] = rlo_tensor_shape(k->call.inputs[n]);
   }
   rlo_status status = rlo__call_plan_get(k->call.engine->plans,
                                          k->bound->instance,
@@ -186,6 +185,41 @@ static rlo_status check_operands(const rlo_engine *engine,
   return RLO_OK;
 }
 
+/* Runs a checked chain; the caller releases the instance, also after a failure.
+ */
+static rlo_status run_chain(rlo_engine *engine,
+                            const rlo_chain *chain,
+                            rlo_tensor *const *inputs,
+                            int32_t num_inputs,
+                            const rlo_shape *out_shape,
+                            rlo__backend_instance **instance,
+                            rlo_tensor **out_tensor) {
+  rlo__shared_shape *shape = NULL;
+  rlo__call_plan *plan = NULL;
+  rlo__allocation *allocation = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY_GOTO(rlo__backend_get(engine->registry, NULL, instance));
+  RLO_TRY_GOTO(rlo__shape_table_get(
+      engine->shapes,
+      out_shape != NULL ? out_shape : rlo_chain_shape(chain),
+      &shape));
+  do {
+    status = rlo__call_plan_create_chain(
+        engine->plans, *instance, NULL, chain, shape, &plan);
+  } while (rlo__fall_back(engine, status, instance));
+  RLO_TRY_GOTO(status);
+  RLO_TRY_GOTO(
+      rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
+  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
+      engine, shape, allocation, (rlo__pending){NULL, NULL}, out_tensor));
+  allocation = NULL;
+fail:
+  rlo__allocation_release(allocation);
+  rlo__call_plan_release(plan);
+  rlo__shared_shape_release(engine->shapes, shape);
+  return status;
+}
+
 rlo_status rlo_run_chain(rlo_engine *engine,
                          const rlo_chain *chain,
                          rlo_tensor *const *inputs,
@@ -196,38 +230,18 @@ rlo_status rlo_run_chain(rlo_engine *engine,
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_TRY(check_operands(engine, chain, inputs, num_inputs));
   rlo__backend_instance *instance = NULL;
-  rlo__shared_shape *shape = NULL;
-  rlo__call_plan *plan = NULL;
-  rlo__allocation *allocation = NULL;
   rlo__profile_run run;
   rlo__profile_run_begin(engine->profiler, &run);
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__backend_get(engine->registry, NULL, &instance));
-  RLO_TRY_GOTO(rlo__shape_table_get(
-      engine->shapes,
-      out_shape != NULL ? out_shape : rlo_chain_shape(chain),
-      &shape));
-  status = rlo__call_plan_create_chain(
-      engine->plans, instance, NULL, chain, shape, &plan);
-  if (rlo__fall_back(engine, status, &instance)) {
-    status = rlo__call_plan_create_chain(
-        engine->plans, instance, NULL, chain, shape, &plan);
-  }
-  RLO_TRY_GOTO(status);
-  RLO_TRY_GOTO(
-      rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
-  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
-      engine, shape, allocation, (rlo__pending){NULL, NULL}, out_tensor));
-  allocation = NULL;
-  rlo__profile_run_end_tensors(
-      &run, "chain", instance->name, inputs, num_inputs, out_tensor, 1);
-fail:
-  if (status != RLO_OK) {
-    rlo__profile_run_end(&run, NULL, NULL);
-  }
-  rlo__allocation_release(allocation);
-  rlo__call_plan_release(plan);
-  rlo__shared_shape_release(engine->shapes, shape);
+  rlo_status status = run_chain(
+      engine, chain, inputs, num_inputs, out_shape, &instance, out_tensor);
+  rlo__profile_run_end_tensors(&run,
+                               status,
+                               "chain",
+                               instance != NULL ? instance->name : NULL,
+                               inputs,
+                               num_inputs,
+                               out_tensor,
+                               1);
   rlo__backend_instance_release(instance);
   return status;
 }

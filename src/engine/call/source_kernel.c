@@ -66,6 +66,10 @@ static rlo__memory *memory_of(const draft *d, int32_t index) {
   return d->allocations[index]->memory;
 }
 
+static int64_t count_elements(const rlo_kernel_call *call, int32_t output) {
+  return rlo__shared_shape_of(call->output_shapes[output])->elements;
+}
+
 /* Tells if an argument holds the offset of an input. */
 static bool knows_offset(const rlo_source_kernel *kernel, int32_t index) {
   for (int32_t n = 0; n < kernel->num_arguments; ++n) {
@@ -98,7 +102,7 @@ static rlo_status set_tensor(draft *d,
   value->value = place;
   value->kind = RLO__PARAMETER_LONG;
   if (argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS) {
-    place->as_long = d->call->shapes[argument->index]->elements;
+    place->as_long = count_elements(call, argument->index);
     value->bytes = sizeof place->as_long;
     return RLO_OK;
   }
@@ -220,7 +224,7 @@ static rlo_status set_argument(draft *d, int32_t index) {
 static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
   *out_range = (rlo_source_range){.work_dim = 1};
   if (d->kernel->range == NULL) {
-    out_range->global_size[0] = (size_t)d->call->shapes[0]->elements;
+    out_range->global_size[0] = (size_t)count_elements(&d->call->call, 0);
   } else {
     RLO_TRY(d->kernel->range(&d->call->call, out_range));
   }
@@ -309,7 +313,7 @@ rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
   RLO_TRY_GOTO(collect_allocations(&d, call));
   bool is_empty = true;
   for (int32_t n = 0; n < call->num_outputs; ++n) {
-    is_empty = is_empty && d.call->shapes[n]->elements == 0;
+    is_empty = is_empty && count_elements(call, n) == 0;
   }
   if (!is_empty) {
     RLO_TRY_GOTO(launch(&d));

@@ -14,7 +14,7 @@
  * rlo__shared_shape with one id.
  */
 typedef struct rlo__shared_shape {
-  /** Constant. */
+  /** Constant. First, so that a pointer to it is one to this. */
   rlo_shape shape;
   /** The size of a memory of this shape: physical_bytes of rlo_shape_extent. */
   int64_t bytes;
@@ -27,6 +27,11 @@ typedef struct rlo__shared_shape {
   atomic_int_fast64_t num_references;
   rlo__table_node node;
 } rlo__shared_shape;
+
+/** The shared shape of which `shape` is the part; NULL of NULL. */
+static inline rlo__shared_shape *rlo__shared_shape_of(const rlo_shape *shape) {
+  return (rlo__shared_shape *)(uintptr_t)shape;
+}
 
 typedef struct rlo__shape_table {
   rlo__mutex mutex;
