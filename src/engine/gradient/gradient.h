@@ -18,38 +18,6 @@ RLO_NODISCARD rlo_status rlo__gradient_fail_missing(const char *kernel_name);
 /** The gradient of a built-in kernel; the operation is its payload. */
 rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op);
 
-/** The tensors that a gradient saves, in the order of rlo_gradient_call. */
-typedef struct rlo__saved {
-  /** Retained. */
-  rlo_tensor **tensors;
-  /** The name of each, which lives as long as the engine; NULL for none. */
-  const char **names;
-  int32_t count;
-} rlo__saved;
-
-/** Releases the tensors; all 0 is legal. */
-void rlo__saved_deinit(rlo__saved *saved);
-
-/** Tells if a gradient saves results of a kernel, NULL for one without names.
- */
-bool rlo__gradient_saves_outputs(const rlo_gradient_config *config,
-                                 const rlo_kernel_config *kernel);
-
-/**
- * Retains the tensors that a gradient saves.
- * @param kernel  gives the names; NULL: there are none.
- * @param out_saved  deinitialized by the caller, also after a failure.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a name that the kernel does not
- *         have; RLO_OUT_OF_MEMORY.
- */
-RLO_NODISCARD rlo_status rlo__gradient_save(const rlo_gradient_config *config,
-                                            const rlo_kernel_config *kernel,
-                                            rlo_tensor *const *inputs,
-                                            int32_t num_inputs,
-                                            rlo_tensor *const *outputs,
-                                            int32_t num_outputs,
-                                            rlo__saved *out_saved);
-
 /** Runs a gradient and checks its results. After a failure every dx is NULL. */
 RLO_NODISCARD rlo_status rlo__gradient_run(const rlo_gradient_config *config,
                                            rlo_gradient_call *call);

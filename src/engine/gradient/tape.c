@@ -3,7 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/str.h"
 #include "engine/parts.h"
+#include "engine/registry/input_names.h"
 #include "engine/tensor/tensor.h"
 
 /* Its address identifies the thread. */
@@ -26,75 +28,153 @@ rlo_status rlo__tape_check(const rlo_tape *tape, const char *action) {
   return RLO_OK;
 }
 
-/* ---------------------------------------------------------------- recording */
+/* ------------------------------------------------------------------- saving */
 
-static void node_release(rlo_engine *engine, rlo__tape_node *node) {
-  for (int32_t i = 0;
-       node->shapes != NULL && i < node->num_inputs + node->num_outputs;
-       ++i) {
-    rlo__shared_shape_release(engine->shapes, node->shapes[i]);
-  }
-  rlo__saved_deinit(&node->saved);
-  rlo_attributes_release(node->attributes);
-  rlo__free(node->shapes);
-  rlo__free(node->ids);
-  rlo__free(node);
+/* Tells if a gradient saves the tensor at a place, by `marks` or by its name.
+ */
+static bool saves(const rlo_gradient_config *config,
+                  uint64_t marks,
+                  int32_t place,
+                  const char *name) {
+  return (place < 64 && (marks >> place & 1) != 0) ||
+         (name != NULL &&
+          rlo__input_names_find(
+              config->saved_names, config->num_saved_names, name) >= 0);
 }
+
+bool rlo__gradient_saves_outputs(const rlo_gradient_config *gradient,
+                                 const rlo_kernel_config *kernel) {
+  bool is_any = gradient->saved_outputs != 0;
+  for (int32_t k = 0; k < kernel->num_output_names; ++k) {
+    is_any = is_any || saves(gradient, 0, k, kernel->output_names[k]);
+  }
+  return is_any;
+}
+
+/* Checks that the kernel has every name that its gradient saves. */
+static rlo_status check_saved_names(const rlo_gradient_config *config,
+                                    const rlo_kernel_config *kernel) {
+  for (int32_t i = 0; i < config->num_saved_names; ++i) {
+    const char *name = config->saved_names[i];
+    if (rlo__input_names_find(
+            kernel->input_names, kernel->num_input_names, name) < 0 &&
+        rlo__input_names_find(
+            kernel->output_names, kernel->num_output_names, name) < 0) {
+      char text[256];
+      rlo__str known = rlo__str_over(text, sizeof text);
+      for (int32_t n = 0; n < kernel->num_input_names; ++n) {
+        rlo__str_printf(
+            &known, "%s'%s'", n == 0 ? "" : ", ", kernel->input_names[n]);
+      }
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "the gradient of kernel '%s' saves '%s', which is no "
+          "input or result of it; %s%s",
+          config->kernel_name,
+          name,
+          known.length == 0 ? "its inputs have no names" : "its inputs are ",
+          rlo__str_text(&known));
+    }
+  }
+  return RLO_OK;
+}
+
+static void save_one(rlo__tape_node *node,
+                     rlo_tensor *tensor,
+                     const char *name) {
+  node->saved[node->call.num_saved] = rlo__tensor_hold(tensor);
+  node->saved_names[node->call.num_saved++] = name;
+}
+
+static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
+  const rlo_gradient_config *gradient = &node->gradient;
+  const rlo_kernel_config *kernel = record->config;
+  if (record->gradient != NULL) {
+    for (int32_t n = 0; n < record->num_saved; ++n) {
+      save_one(node, record->saved[n], NULL);
+    }
+    return RLO_OK;
+  }
+  RLO_TRY(check_saved_names(gradient, kernel));
+  for (int32_t n = 0; n < record->num_inputs; ++n) {
+    const char *name =
+        rlo__input_name(kernel->input_names, kernel->num_input_names, n);
+    if (gradient->saves_all_inputs ||
+        saves(gradient, gradient->saved_inputs, n, name)) {
+      save_one(node, record->inputs[n], name);
+    }
+  }
+  for (int32_t k = 0; k < record->num_outputs; ++k) {
+    const char *name =
+        k < kernel->num_output_names ? kernel->output_names[k] : NULL;
+    if (saves(gradient, gradient->saved_outputs, k, name)) {
+      save_one(node, record->outputs[k], name);
+    }
+  }
+  return RLO_OK;
+}
+
+/* -------------------------------------------------------------------- nodes */
 
 static void note_tensor(rlo__tape_node *node,
                         int32_t place,
                         const rlo_tensor *tensor) {
   node->ids[place] = tensor->id;
-  node->shapes[place] = rlo__shared_shape_retain(tensor->shape);
+  node->shapes[place] = &rlo__shared_shape_retain(tensor->shape)->shape;
 }
 
-static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
-  if (record->gradient != NULL) {
-    node->has_gradient = record->gradient->run != NULL;
-    node->gradient = *record->gradient;
-    rlo__saved *saved = &node->saved;
-    saved->tensors =
-        rlo__alloc_array((size_t)record->num_saved, sizeof(rlo_tensor *));
-    if (saved->tensors == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    for (; saved->count < record->num_saved; ++saved->count) {
-      saved->tensors[saved->count] =
-          rlo__tensor_hold(record->saved[saved->count]);
-    }
-    return RLO_OK;
+void rlo__tape_node_release(rlo__tape_node *node) {
+  if (node == NULL) {
+    return;
   }
-  node->has_gradient =
-      rlo__gradient_find(record->engine, record->kernel_name, &node->gradient);
-  return node->has_gradient ? rlo__gradient_save(&node->gradient,
-                                                 record->config,
-                                                 record->inputs,
-                                                 record->num_inputs,
-                                                 record->outputs,
-                                                 record->num_outputs,
-                                                 &node->saved)
-                            : RLO_OK;
+  rlo__shape_table *shapes = node->call.engine->shapes;
+  for (int32_t i = 0; i < node->call.num_inputs + node->call.num_outputs; ++i) {
+    rlo__shared_shape_release(shapes, rlo__shared_shape_of(node->shapes[i]));
+  }
+  for (int32_t i = 0; i < node->call.num_saved; ++i) {
+    rlo__tensor_drop(node->saved[i]);
+  }
+  rlo_attributes_release(node->attributes);
+  rlo__free(node);
 }
 
-static rlo_status node_create(const rlo__record *record,
-                              rlo__tape_node **out_node) {
-  rlo__tape_node *node = rlo__alloc(sizeof *node);
+/* Allocates a node with room for the ids and shapes of the tensors, and for
+ * what it saves. */
+static rlo__tape_node *node_alloc(size_t num_tensors, size_t num_saved) {
+  rlo__tape_node *node = NULL;
+  node = rlo__alloc(
+      sizeof *node + num_tensors * (sizeof *node->ids + sizeof *node->shapes) +
+      num_saved * (sizeof *node->saved + sizeof *node->saved_names));
+  if (node != NULL) {
+    node->ids = (uint64_t *)(void *)(node + 1);
+    node->shapes = (const rlo_shape **)(void *)(node->ids + num_tensors);
+    node->saved = (rlo_tensor **)(void *)(node->shapes + num_tensors);
+    node->saved_names = (const char **)(void *)(node->saved + num_saved);
+  }
+  return node;
+}
+
+rlo_status rlo__tape_node_create(const rlo__record *record,
+                                 const rlo_gradient_config *gradient,
+                                 rlo__tape_node **out_node) {
+  const int32_t num_tensors = record->num_inputs + record->num_outputs;
+  rlo__tape_node *node = node_alloc(
+      (size_t)num_tensors,
+      (size_t)(record->gradient != NULL ? record->num_saved : num_tensors));
   if (node == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  int32_t count = record->num_inputs + record->num_outputs;
-  node->kernel_name = record->kernel_name;
+  node->gradient = *gradient;
+  node->call = (rlo_gradient_call){.engine = record->engine,
+                                   .kernel_name = record->kernel_name,
+                                   .num_outputs = record->num_outputs,
+                                   .saved = node->saved,
+                                   .saved_names = node->saved_names,
+                                   .input_shapes = node->shapes,
+                                   .num_inputs = record->num_inputs};
   if (record->config != NULL) {
-    node->input_names = record->config->input_names;
-    node->num_input_names = record->config->num_input_names;
-  }
-  node->num_inputs = record->num_inputs;
-  node->num_outputs = record->num_outputs;
-  node->ids = rlo__alloc_array((size_t)count, sizeof *node->ids);
-  node->shapes = rlo__alloc_array((size_t)count, sizeof(rlo__shared_shape *));
-  if (node->ids == NULL || node->shapes == NULL) {
-    goto fail;
+    node->call.input_names = record->config->input_names;
+    node->call.num_input_names = record->config->num_input_names;
   }
   for (int32_t n = 0; n < record->num_inputs; ++n) {
     note_tensor(node, n, record->inputs[n]);
@@ -102,25 +182,39 @@ static rlo_status node_create(const rlo__record *record,
   for (int32_t k = 0; k < record->num_outputs; ++k) {
     note_tensor(node, record->num_inputs + k, record->outputs[k]);
   }
-  RLO_TRY_GOTO(rlo_attributes_clone(record->attributes, &node->attributes));
-  RLO_TRY_GOTO(save(node, record));
+  rlo_status status =
+      rlo_attributes_clone(record->attributes, &node->attributes);
+  node->call.attributes = node->attributes;
+  if (status == RLO_OK && gradient->run != NULL) {
+    status = save(node, record);
+  }
+  if (status != RLO_OK) {
+    rlo__tape_node_release(node);
+    return status;
+  }
   *out_node = node;
   return RLO_OK;
-fail:
-  node_release(record->engine, node);
-  return status;
 }
+
+/* ---------------------------------------------------------------- recording */
 
 static rlo_status record_kernel(void *payload, const rlo__record *record) {
   rlo_tape *tape = payload;
+  rlo_gradient_config found = RLO_GRADIENT_CONFIG_INIT;
   if (tape->is_computing) {
     return RLO_OK;
+  }
+  if (record->gradient == NULL) {
+    (void)rlo__gradient_find(record->engine, record->kernel_name, &found);
   }
   RLO_TRY(rlo__array_reserve(&tape->nodes,
                              sizeof(rlo__tape_node *),
                              (size_t)tape->count + 1,
                              &tape->capacity));
-  RLO_TRY(node_create(record, &tape->nodes[tape->count]));
+  RLO_TRY(rlo__tape_node_create(
+      record,
+      record->gradient != NULL ? record->gradient : &found,
+      &tape->nodes[tape->count]));
   ++tape->count;
   return RLO_OK;
 }
@@ -147,7 +241,7 @@ rlo_status rlo_tape_end(rlo_tape *tape) {
   RLO_TRY(rlo__tape_check(tape, "ending a tape"));
   rlo__recorder_pop(&tape->recorder);
   for (int64_t n = 0; n < tape->count; ++n) {
-    node_release(tape->engine, tape->nodes[n]);
+    rlo__tape_node_release(tape->nodes[n]);
   }
   rlo__free(tape->nodes);
   rlo__engine_release(tape->engine);

@@ -7,20 +7,20 @@
 #include "engine/tensor/shape_table.h"
 #include "relayout/gradient.h"
 
-/** A kernel that ran. */
+/** A kernel that ran, and what its gradient takes of it. One block of memory.
+ */
 typedef struct rlo__tape_node {
-  const char *kernel_name;
-  bool has_gradient;
-  /** A copy from when the kernel ran. */
+  /** A copy from when the kernel ran; without `run`: it had none. */
   rlo_gradient_config gradient;
-  int32_t num_inputs, num_outputs;
-  /** The ids and the shapes of the inputs, then of the outputs. */
+  /** All but dys, wants and dxs. The names live as long as the engine. */
+  rlo_gradient_call call;
+  /** The ids and the shapes of the inputs, then of the outputs. The shapes are
+   *  those of shared ones, retained. */
   uint64_t *ids;
-  rlo__shared_shape **shapes;
-  /** The kernel's, which live as long as the engine. */
-  const char *const *input_names;
-  int32_t num_input_names;
-  rlo__saved saved;
+  const rlo_shape **shapes;
+  /** Held: those of `call`. */
+  rlo_tensor **saved;
+  const char **saved_names;
   rlo_attributes *attributes;
 } rlo__tape_node;
 
@@ -41,5 +41,22 @@ struct rlo_tape {
  *  message: "ending a tape". */
 RLO_NODISCARD rlo_status rlo__tape_check(const rlo_tape *tape,
                                          const char *action);
+
+/** Tells if a gradient saves results of a kernel. */
+bool rlo__gradient_saves_outputs(const rlo_gradient_config *gradient,
+                                 const rlo_kernel_config *kernel);
+
+/**
+ * Keeps what the gradient of a kernel takes. What it saves is that of the
+ * record or, if that has no gradient, by the config and the kernel's names.
+ * @return RLO_OK; RLO_INVALID_ARGUMENT for a name that the kernel does not
+ *         have; RLO_OUT_OF_MEMORY.
+ */
+RLO_NODISCARD rlo_status
+rlo__tape_node_create(const rlo__record *record,
+                      const rlo_gradient_config *gradient,
+                      rlo__tape_node **out_node);
+/** NULL is legal. */
+void rlo__tape_node_release(rlo__tape_node *node);
 
 #endif
