@@ -99,4 +99,8 @@ extern const rlo__family rlo__family_gpu_compute;
 extern const rlo__family *const rlo__families[];
 extern const int32_t rlo__num_families;
 
+/** The row of a class and a name (not NULL); NULL if there is none. */
+const rlo__family *rlo__family_find(rlo_device_class device_class,
+                                    const char *name);
+
 #endif

@@ -121,7 +121,7 @@ static rlo_status describe_all(const rlo__planning *p,
 static bool is_known(rlo__planning *p,
                      const rlo__wisdom *wisdom,
                      rlo__choice *choice) {
-  if (wisdom == NULL || wisdom->num_entries == 0 || p->forced != NULL ||
+  if (wisdom == NULL || wisdom->entries.count == 0 || p->forced != NULL ||
       p->forced_schedule != NULL) {
     return false;
   }
@@ -151,13 +151,9 @@ static const char *last_resort(const rlo__planning *p) {
 
 /* Fails with the reason of the family of last resort. */
 static rlo_status fail_of_all(const rlo__planning *p) {
-  rlo_plan_candidate asked = {.reason = ""};
-  for (int32_t n = 0; n < rlo__num_families; ++n) {
-    if (rlo__families[n]->device_class == p->device_class &&
-        strcmp(rlo__families[n]->name, last_resort(p)) == 0) {
-      rlo__planning_ask(p, rlo__families[n], &asked);
-    }
-  }
+  rlo_plan_candidate asked;
+  rlo__planning_ask(
+      p, rlo__family_find(p->device_class, last_resort(p)), &asked);
   return RLO_FAIL(RLO_UNSUPPORTED,
                   "every kernel family of class %s refuses the problem; "
                   "%s: %s",

@@ -62,18 +62,17 @@ static rlo_status find_class(const rlo_device_info *device,
 static rlo_status find_family(const char *name,
                               rlo_device_class device_class,
                               const rlo__family **out_family) {
+  *out_family = rlo__family_find(device_class, name);
+  if (*out_family != NULL) {
+    return RLO_OK;
+  }
   char names[256];
   rlo__str list = rlo__str_over(names, sizeof names);
   for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo__family *family = rlo__families[n];
-    if (family->device_class != device_class) {
-      continue;
+    if (rlo__families[n]->device_class == device_class) {
+      rlo__str_printf(
+          &list, "%s%s", list.length == 0 ? "" : ", ", rlo__families[n]->name);
     }
-    if (strcmp(family->name, name) == 0) {
-      *out_family = family;
-      return RLO_OK;
-    }
-    rlo__str_printf(&list, "%s%s", list.length == 0 ? "" : ", ", family->name);
   }
   return RLO_FAIL(RLO_NOT_FOUND,
                   "no kernel family of class %s is called \"%s\"; there are %s",

@@ -3,6 +3,7 @@
 #define RLO_PLAN_WISDOM_H
 
 #include "base/hash.h"
+#include "base/table.h"
 #include "plan/family.h"
 #include "relayout/plan.h"
 
@@ -20,6 +21,7 @@ typedef struct rlo__wisdom_key {
 
 /** The fastest family and schedule of a problem. */
 typedef struct rlo__wisdom_entry {
+  rlo__table_node node;
   rlo__wisdom_key key;
   /** Rows of the tables. */
   const rlo__family *family;
@@ -33,18 +35,15 @@ typedef struct rlo__wisdom_entry {
 typedef struct rlo__wisdom {
   char device[192];
   char driver[128];
-  uint64_t table;
-  int32_t num_entries;
-  size_t capacity;
-  /** Sorted by key. */
-  rlo__wisdom_entry *entries;
+  uint64_t table_hash;
+  rlo__table entries;
 } rlo__wisdom;
 
 /** Initializes a wisdom without entries. Control characters in the names become
  *  blanks. */
 void rlo__wisdom_init(const char *device,
                       const char *driver,
-                      uint64_t table,
+                      uint64_t table_hash,
                       rlo__wisdom *out_wisdom);
 
 /** Frees the entries. A zeroed wisdom is legal. */
@@ -60,7 +59,7 @@ rlo__wisdom_key rlo__wisdom_key_of(const rlo__family_query *query,
 const rlo__wisdom_entry *rlo__wisdom_find(const rlo__wisdom *wisdom,
                                           const rlo__wisdom_key *key);
 
-/** Adds an entry, replacing that of the same key. @return RLO_OK;
+/** Adds a copy of an entry, replacing that of the same key. @return RLO_OK;
  *  RLO_OUT_OF_RANGE beyond RLO__WISDOM_MAX_ENTRIES; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__wisdom_put(rlo__wisdom *wisdom,
                                          const rlo__wisdom_entry *entry);
@@ -91,14 +90,16 @@ RLO_NODISCARD rlo_status rlo__wisdom_import(rlo__wisdom *wisdom,
                                             rlo__wisdom_count *out_count);
 
 /**
- * Prints the wisdom, then the records of `others` (a text, or NULL) about other
- * devices and drivers. Records about this device and driver but another table
- * are dropped, because their kernels no longer exist. A text with an error
- * counts as empty.
+ * Prints the wisdom, then those records of `others` (a text, or NULL) that it
+ * does not replace: about other devices and drivers, and about other problems.
+ * Records about this device and driver but another table are dropped, because
+ * their kernels no longer exist.
+ * @return RLO_OK; RLO_PARSE if `others` is no wisdom; RLO_OUT_OF_RANGE beyond
+ *         RLO__WISDOM_MAX_ENTRIES records about this device.
  */
-void rlo__wisdom_export(const rlo__wisdom *wisdom,
-                        const char *others,
-                        size_t others_bytes,
-                        rlo__str *out_text);
+RLO_NODISCARD rlo_status rlo__wisdom_export(const rlo__wisdom *wisdom,
+                                            const char *others,
+                                            size_t others_bytes,
+                                            rlo__str *out_text);
 
 #endif

@@ -49,12 +49,13 @@ size_t rlo_context_export_wisdom(const rlo_context *context,
                                  char *buffer,
                                  size_t capacity) {
   rlo__str text = rlo__str_over(buffer, capacity);
+  rlo_status status = RLO_OK;
   if (context != NULL) {
     rlo__rwlock_lock_read(lock_of(context));
-    rlo__wisdom_export(&context->wisdom, NULL, 0, &text);
+    status = rlo__wisdom_export(&context->wisdom, NULL, 0, &text);
     rlo__rwlock_unlock(lock_of(context));
   }
-  return text.length;
+  return status == RLO_OK ? text.length : 0;
 }
 
 rlo_status rlo_context_load_wisdom(rlo_context *context,
@@ -72,36 +73,6 @@ rlo_status rlo_context_load_wisdom(rlo_context *context,
                              : status;
 }
 
-/** Merges the wisdom of the file and of the context. `text` is the file's, or
- *  NULL. */
-static rlo_status merge(rlo_context *context,
-                        const char *text,
-                        size_t num_bytes,
-                        rlo__str *out_text) {
-  rlo__wisdom both;
-  rlo__wisdom_init(context->wisdom.device,
-                   context->wisdom.driver,
-                   context->wisdom.table,
-                   &both);
-  rlo_status status = RLO_OK;
-  rlo__wisdom_count count;
-  if (text != NULL) {
-    status = rlo__wisdom_import(&both, text, num_bytes, &count);
-  }
-  rlo__rwlock_lock_read(&context->wisdom_lock);
-  for (int32_t n = 0; status == RLO_OK && n < context->wisdom.num_entries;
-       ++n) {
-    status = rlo__wisdom_put(&both, &context->wisdom.entries[n]);
-  }
-  rlo__rwlock_unlock(&context->wisdom_lock);
-  if (status == RLO_OK) {
-    rlo__wisdom_export(&both, text, num_bytes, out_text);
-    status = rlo__str_status(out_text);
-  }
-  rlo__wisdom_deinit(&both);
-  return status;
-}
-
 rlo_status rlo_context_save_wisdom(rlo_context *context, const char *path) {
   RLO_REQUIRE(context, path);
   char *old = NULL;
@@ -111,8 +82,12 @@ rlo_status rlo_context_save_wisdom(rlo_context *context, const char *path) {
     return status;
   }
   rlo__str text = rlo__str_growing();
-  status = merge(context, old, old_bytes, &text);
-  if (status == RLO_PARSE) {
+  rlo__rwlock_lock_read(&context->wisdom_lock);
+  status = rlo__wisdom_export(&context->wisdom, old, old_bytes, &text);
+  rlo__rwlock_unlock(&context->wisdom_lock);
+  if (status == RLO_OK) {
+    status = rlo__str_status(&text);
+  } else if (status == RLO_PARSE) {
     status = rlo__status_prefix(status, "%s is not touched: ", path);
   }
   if (status == RLO_OK) {

@@ -70,7 +70,7 @@ ALL_KINDS = ("relation", "arithmetic", "logic", "negate", "constant", "delete")
 # An area: which files, which lines of these, what is done to them.
 AREAS = (
     Area("planner", r"src/plan/(planner|planning|schedule|geometry|launch|wisdom|"
-         r"wisdom_text|arith|specialized)\.c", "", ALL_KINDS),
+         r"arith|specialized)\.c", "", ALL_KINDS),
     Area("lowering", r"src/(ir/(lower|index_rule|form|canonical|rewrite)|"
          r"ops/(chain_lower|relayout|problem_list))\.c", "", ALL_KINDS),
     Area("guards", r"src/ir/guard\.c", "", ALL_KINDS),

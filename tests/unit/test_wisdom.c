@@ -58,11 +58,17 @@ static const rlo__wisdom_entry *recall(int64_t alignment_bytes) {
 
 static char *export_with(const char *others) {
   rlo__str text = rlo__str_growing();
-  rlo__wisdom_export(
-      &wisdom, others, others == NULL ? 0 : strlen(others), &text);
+  ck_assert_int_eq(
+      rlo__wisdom_export(
+          &wisdom, others, others == NULL ? 0 : strlen(others), &text),
+      RLO_OK);
   char *taken = NULL;
   ck_assert_int_eq(rlo__str_take(&text, &taken), RLO_OK);
   return taken;
+}
+
+static int64_t known(const rlo__wisdom *by) {
+  return (int64_t)by->entries.count;
 }
 
 static void plan(const rlo_plan_options *options) {
@@ -97,31 +103,27 @@ RLO_TEST(test_wisdom__the_later_record_wins) {
   lower("f32[300,200]", "f32[300,200]{0,1}");
   remember(&rlo__family_cpu_tile, "tile 8x8", 0.5);
   remember(&rlo__family_cpu_gather, "default", 0.25);
-  ck_assert_int_eq(wisdom.num_entries, 1);
+  ck_assert_int_eq(known(&wisdom), 1);
   ck_assert_str_eq(recall(64)->family->name, "gather");
   ck_assert_double_eq(recall(64)->fraction, 0.25);
 }
 
-RLO_TEST(test_wisdom__stays_sorted_and_bounded) {
+RLO_TEST(test_wisdom__is_bounded) {
   rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile,
                              .schedule = &rlo__schedules[0]};
   for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
     entry.key.problem.high = n * UINT64_C(0x9e3779b97f4a7c15);
     ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
   }
-  for (int32_t n = 1; n < wisdom.num_entries; ++n) {
-    ck_assert_uint_lt(wisdom.entries[n - 1].key.problem.high,
-                      wisdom.entries[n].key.problem.high);
-  }
   /* One that is known is replaced all the same. */
   ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
   entry.key.problem.high ^= 1;
   ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OUT_OF_RANGE);
-  ck_assert_int_eq(wisdom.num_entries, RLO__WISDOM_MAX_ENTRIES);
+  ck_assert_int_eq(known(&wisdom), RLO__WISDOM_MAX_ENTRIES);
 }
 
-/* Every part of a key orders records, so that each is found again whatever came
- * before and after it. */
+/* Every part of a key tells records apart, so that each is found again whatever
+ * came before and after it. */
 RLO_TEST(test_wisdom__finds_each_of_keys_that_differ_in_one_part) {
   static const int64_t alignments[] = {8, 64, 1, 16, 4, 32, 2};
 
@@ -143,7 +145,7 @@ RLO_TEST(test_wisdom__finds_each_of_keys_that_differ_in_one_part) {
       ck_assert(k > n || (found != NULL && found->fraction == k));
     }
   }
-  ck_assert_int_eq(wisdom.num_entries, KEYS);
+  ck_assert_int_eq(known(&wisdom), KEYS);
 }
 
 /* Wisdom decides; what the families say by themselves is told all the same. */
@@ -203,14 +205,13 @@ RLO_TEST(test_wisdom__goes_out_and_comes_in) {
   rlo__wisdom_count count;
   ck_assert_int_eq(rlo__wisdom_import(&other, text, strlen(text), &count),
                    RLO_OK);
-  ck_assert_int_eq(count.num_taken, wisdom.num_entries);
+  ck_assert_int_eq(count.num_taken, known(&wisdom));
   ck_assert_int_eq(count.num_ignored, 0);
-  ck_assert_int_eq(other.num_entries, wisdom.num_entries);
-  for (int32_t n = 0; n < other.num_entries; ++n) {
-    const rlo__wisdom_entry *a = &wisdom.entries[n];
-    const rlo__wisdom_entry *b = &other.entries[n];
-    ck_assert(rlo__hash128_is_equal(a->key.problem, b->key.problem));
-    ck_assert_int_eq(a->key.alignment_bytes, b->key.alignment_bytes);
+  ck_assert_int_eq(known(&other), known(&wisdom));
+  for (rlo__wisdom_entry *a = rlo__table_oldest(&wisdom.entries); a != NULL;
+       a = rlo__table_newer(&wisdom.entries, a)) {
+    const rlo__wisdom_entry *b = rlo__wisdom_find(&other, &a->key);
+    ck_assert_ptr_nonnull(b);
     ck_assert_ptr_eq(a->family, b->family);
     ck_assert_ptr_eq(a->schedule, b->schedule);
     ck_assert_double_eq_tol(a->fraction, b->fraction, 0.0006);
@@ -304,7 +305,7 @@ RLO_TABLE_TEST(test_wisdom__takes_what_is_its_own, imports) {
       rlo_error_last()->message);
   ck_assert_int_eq(count.num_taken, imports[_i].num_taken);
   ck_assert_int_eq(count.num_ignored, imports[_i].num_ignored);
-  ck_assert_int_eq(wisdom.num_entries, imports[_i].num_taken);
+  ck_assert_int_eq(known(&wisdom), imports[_i].num_taken);
 }
 
 static const struct {
@@ -354,7 +355,7 @@ RLO_TABLE_TEST(test_wisdom__a_wrong_text_changes_nothing, refusals) {
   ck_assert_msg(strstr(rlo_error_last()->message, refusals[_i].words) != NULL,
                 "%s",
                 rlo_error_last()->message);
-  ck_assert_int_eq(wisdom.num_entries, 0);
+  ck_assert_int_eq(known(&wisdom), 0);
 }
 
 /* A file that was cut anywhere shows it, or is whole up to a line's end. */
@@ -372,17 +373,26 @@ RLO_TEST(test_wisdom__a_cut_text_is_no_other_text) {
   }
 }
 
+#define OTHER \
+  "ffffffffffffffffffffffffffffffff\t64\t0.500\tcpu\ttile\tdefault\t\n"
+
 RLO_TEST(test_wisdom__what_others_know_is_kept) {
-  static const char others[] =
+  static const char own[] = GOOD RECORD;
+  rlo__wisdom_count count;
+  ck_assert_int_eq(rlo__wisdom_import(&wisdom, own, sizeof own - 1, &count),
+                   RLO_OK);
+  /* Of this device, what is known is told by the wisdom, and what was measured
+   * with other kernels is dropped. */
+  char *text = export_with(
       "relayout-wisdom\t1\n"
       "device\tgpu\t9\t0000000000000001\n" RECORD RECORD
-      "device\tcpu of a kind\t3.1\t0000000000000002\n" RECORD
-      "device\tcpu of a kind\t3.2\t0000000000000003\n" RECORD;
-  char *text = export_with(others);
+      "device\tcpu of a kind\t3.1\t0000000000000002\n" RECORD OTHER
+      "device\tcpu of a kind\t3.1\t000000000007ab1e\n" RECORD OTHER
+      "device\tcpu of a kind\t3.2\t0000000000000003\n" RECORD);
   ck_assert_str_eq(text,
-                   "relayout-wisdom\t1\n"
-                   "device\tcpu of a kind\t3.1\t000000000007ab1e\n"
+                   GOOD RECORD
                    "device\tgpu\t9\t0000000000000001\n" RECORD RECORD
+                   "device\tcpu of a kind\t3.1\t000000000007ab1e\n" OTHER
                    "device\tcpu of a kind\t3.2\t0000000000000003\n" RECORD);
   rlo__free(text);
   /* Another name, and another driver, of the same table. */
@@ -394,20 +404,31 @@ RLO_TEST(test_wisdom__what_others_know_is_kept) {
       "device\tcpu\t10\t0000000000000001\n" RECORD;
   text = export_with(of_one_table);
   ck_assert_str_eq(text,
-                   "relayout-wisdom\t1\n"
-                   "device\tcpu of a kind\t3.1\t000000000007ab1e\n"
+                   GOOD RECORD
                    "device\tgpu\t9\t0000000000000001\n" RECORD
                    "device\tcpu\t9\t0000000000000001\n" RECORD
                    "device\tcpu\t10\t0000000000000001\n" RECORD RECORD);
   rlo__free(text);
-  /* One that is wrong at its end is left out whole. */
-  text = export_with(
-      "relayout-wisdom\t1\ndevice\tgpu\t9\t0000000000000001"
-      "\n" RECORD "?");
-  ck_assert_str_eq(text,
-                   "relayout-wisdom\t1\n"
-                   "device\tcpu of a kind\t3.1\t000000000007ab1e\n");
-  rlo__free(text);
+  /* One that is wrong at its end is refused. */
+  static const char wrong[] = GOOD RECORD "?";
+  rlo__str unread = rlo__str_discarding();
+  ck_assert_int_eq(
+      rlo__wisdom_export(&wisdom, wrong, sizeof wrong - 1, &unread), RLO_PARSE);
+}
+
+/* A file that is merged holds no more records of a device than can be read. */
+RLO_TEST(test_wisdom__what_is_merged_is_bounded) {
+  rlo__wisdom_entry entry = {.family = &rlo__family_cpu_tile,
+                             .schedule = &rlo__schedules[0]};
+  for (uint64_t n = 0; n < RLO__WISDOM_MAX_ENTRIES; ++n) {
+    entry.key.problem.low = n;
+    ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
+  }
+  static const char one_more[] = GOOD RECORD;
+  rlo__str unread = rlo__str_discarding();
+  ck_assert_int_eq(
+      rlo__wisdom_export(&wisdom, one_more, sizeof one_more - 1, &unread),
+      RLO_OUT_OF_RANGE);
 }
 
 RLO_TEST(test_wisdom__decides_plans) {
