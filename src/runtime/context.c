@@ -230,12 +230,12 @@ rlo_status rlo_context_create(cl_context context,
                                       &made->log,
                                       &made->disk));
   RLO_TRY_GOTO(rlo__worker_create(&made->worker));
-  const rlo__program_cache_parts parts = {.context = context,
-                                          .device = device,
-                                          .log = &made->log,
-                                          .disk = made->disk,
-                                          .max_idle = MAX_IDLE_PROGRAMS};
-  RLO_TRY_GOTO(rlo__program_cache_create(&parts, &made->programs));
+  const rlo__program_builder builder = {.context = context,
+                                        .device = device,
+                                        .log = &made->log,
+                                        .disk = made->disk};
+  RLO_TRY_GOTO(
+      rlo__program_cache_create(&builder, MAX_IDLE_PROGRAMS, &made->programs));
   rlo__log(
       &made->log,
       RLO__LOG_INFO,

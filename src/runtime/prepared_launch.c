@@ -305,7 +305,7 @@ rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
                                         rlo__program *program,
                                         const rlo__launch_target *target) {
   rlo__pooled_kernel *kernel = NULL;
-  RLO_TRY(rlo__kernel_pool_take(&program->kernels, &kernel));
+  RLO_TRY(rlo__program_take_kernel(program, &kernel));
   rlo_status status = set_arguments(prepared, target, kernel);
   if (status == RLO_OK) {
     /* A local variable, because a driver that fails may write to it. */
@@ -331,7 +331,7 @@ rlo_status rlo__prepared_launch_enqueue(rlo_context *context,
       }
     }
   }
-  rlo__kernel_pool_return(&program->kernels, kernel);
+  rlo__program_give_kernel(program, kernel);
   if (status == RLO_OK) {
     atomic_fetch_add_explicit(&context->launches, 1, memory_order_relaxed);
   }

@@ -12,28 +12,17 @@
 #include "runtime/device.h"
 #include "runtime/pocl_binary.h"
 
+/** A context of more devices stores no binaries. */
+enum { MAX_DEVICES = 64 };
+
 /* ----------------------------------------------------------------- identity */
 
-static rlo_status append_device_text(rlo__str *out,
-                                     cl_device_id device,
-                                     cl_device_info what) {
-  char text[1024] = "";
-  RLO_TRY(RLO_CL(clGetDeviceInfo, device, what, sizeof text - 1, text, NULL));
-  rlo__str_printf(out, "%s\n", text);
-  return RLO_OK;
-}
-
-static rlo_status append_platform_text(rlo__str *out,
-                                       cl_platform_id platform,
-                                       cl_platform_info what) {
-  char text[1024] = "";
-  RLO_TRY(
-      RLO_CL(clGetPlatformInfo, platform, what, sizeof text - 1, text, NULL));
-  rlo__str_printf(out, "%s\n", text);
-  return RLO_OK;
-}
-
 static rlo_status append_identity(rlo__str *out, cl_device_id device) {
+  static const cl_platform_info of_platform[] = {CL_PLATFORM_NAME,
+                                                 CL_PLATFORM_VERSION};
+  static const cl_device_info of_device[] = {
+      CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION, CL_DRIVER_VERSION};
+  char text[1024] = "";
   cl_platform_id platform = NULL;
   cl_uint address_bits = 0;
   RLO_TRY(RLO_CL(clGetDeviceInfo,
@@ -51,12 +40,21 @@ static rlo_status append_identity(rlo__str *out, cl_device_id device) {
   rlo__str_printf(out,
                   "relayout " RLO_VERSION_STRING ", %u bits\n",
                   (unsigned)address_bits);
-  RLO_TRY(append_platform_text(out, platform, CL_PLATFORM_NAME));
-  RLO_TRY(append_platform_text(out, platform, CL_PLATFORM_VERSION));
-  RLO_TRY(append_device_text(out, device, CL_DEVICE_NAME));
-  RLO_TRY(append_device_text(out, device, CL_DEVICE_VENDOR));
-  RLO_TRY(append_device_text(out, device, CL_DEVICE_VERSION));
-  return append_device_text(out, device, CL_DRIVER_VERSION);
+  for (size_t n = 0; n < sizeof of_platform / sizeof of_platform[0]; ++n) {
+    RLO_TRY(RLO_CL(clGetPlatformInfo,
+                   platform,
+                   of_platform[n],
+                   sizeof text - 1,
+                   text,
+                   NULL));
+    rlo__str_printf(out, "%s\n", text);
+  }
+  for (size_t n = 0; n < sizeof of_device / sizeof of_device[0]; ++n) {
+    RLO_TRY(RLO_CL(
+        clGetDeviceInfo, device, of_device[n], sizeof text - 1, text, NULL));
+    rlo__str_printf(out, "%s\n", text);
+  }
+  return RLO_OK;
 }
 
 rlo_status rlo__program_builder_init(rlo__program_builder *builder) {
@@ -275,103 +273,57 @@ static cl_program load(const rlo__program_builder *builder,
 
 /* ------------------------------------------------------------------ to disk */
 
-/** The index of the device among those of a program, and their count. */
-static rlo_status find_device(const rlo__program_builder *builder,
-                              cl_program program,
-                              size_t *out_index,
-                              size_t *out_count) {
-  cl_uint num_devices = 0;
-  RLO_TRY(RLO_CL(clGetProgramInfo,
-                 program,
-                 CL_PROGRAM_NUM_DEVICES,
-                 sizeof num_devices,
-                 &num_devices,
-                 NULL));
-  cl_device_id *devices = rlo__alloc_array(num_devices, sizeof(cl_device_id));
-  if (devices == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = RLO_CL(clGetProgramInfo,
-                             program,
-                             CL_PROGRAM_DEVICES,
-                             num_devices * sizeof(cl_device_id),
-                             devices,
-                             NULL);
-  size_t index = 0;
-  while (status == RLO_OK && index < num_devices &&
-         devices[index] != builder->device) {
-    ++index;
-  }
-  rlo__free(devices);
-  RLO_TRY(status);
-  if (index == num_devices) {
-    return RLO_FAIL(RLO_INTERNAL, "the program belongs to another device");
-  }
-  *out_index = index;
-  *out_count = num_devices;
-  return RLO_OK;
-}
-
-/** Reads the binary for one device of several; the others have none. */
-static rlo_status get_binary(cl_program program,
-                             size_t index,
-                             size_t count,
+/** Reads the binary for one device of several; the others have none.
+ *  @param out_data  released with rlo__free. */
+static rlo_status get_binary(const rlo__program_builder *builder,
+                             cl_program program,
                              uint8_t **out_data,
                              size_t *out_bytes) {
-  uint8_t *data = NULL;
-  size_t *sizes = rlo__alloc_array(count, sizeof(size_t));
-  unsigned char **places = rlo__alloc_array(count, sizeof(unsigned char *));
-  rlo_status status =
-      sizes == NULL || places == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
-  RLO_TRY_GOTO(status);
-  RLO_TRY_GOTO(RLO_CL(clGetProgramInfo,
-                      program,
-                      CL_PROGRAM_BINARY_SIZES,
-                      count * sizeof(size_t),
-                      sizes,
-                      NULL));
-  if (sizes[index] == 0) {
-    status = RLO_FAIL(RLO_UNSUPPORTED, "the driver returns no binary");
-    goto fail;
+  cl_device_id devices[MAX_DEVICES];
+  size_t sizes[MAX_DEVICES] = {0};
+  unsigned char *places[MAX_DEVICES] = {NULL};
+  size_t list_bytes = 0;
+  RLO_TRY(RLO_CL(clGetProgramInfo,
+                 program,
+                 CL_PROGRAM_DEVICES,
+                 sizeof devices,
+                 devices,
+                 &list_bytes));
+  const size_t count = list_bytes / sizeof devices[0];
+  size_t index = 0;
+  while (index < count && devices[index] != builder->device) {
+    ++index;
   }
-  data = rlo__alloc(sizes[index]);
-  status = data == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
-  RLO_TRY_GOTO(status);
+  if (index == count) {
+    return RLO_FAIL(RLO_INTERNAL, "the program belongs to another device");
+  }
+  RLO_TRY(RLO_CL(clGetProgramInfo,
+                 program,
+                 CL_PROGRAM_BINARY_SIZES,
+                 count * sizeof sizes[0],
+                 sizes,
+                 NULL));
+  if (sizes[index] == 0) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "the driver returns no binary");
+  }
+  uint8_t *data = rlo__alloc(sizes[index]);
+  if (data == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
   places[index] = data;
-  RLO_TRY_GOTO(RLO_CL(clGetProgramInfo,
-                      program,
-                      CL_PROGRAM_BINARIES,
-                      count * sizeof(unsigned char *),
-                      places,
-                      NULL));
+  rlo_status status = RLO_CL(clGetProgramInfo,
+                             program,
+                             CL_PROGRAM_BINARIES,
+                             count * sizeof places[0],
+                             places,
+                             NULL);
+  if (status != RLO_OK) {
+    rlo__free(data);
+    return status;
+  }
   *out_data = data;
   *out_bytes = sizes[index];
-  data = NULL;
-fail:
-  rlo__free(data);
-  rlo__free(places);
-  rlo__free(sizes);
-  return status;
-}
-
-/** Reads the binary. *out_data is released with rlo__free; NULL if PoCL must
- * not be asked for it now. */
-static rlo_status read_binary(const rlo__program_builder *builder,
-                              cl_program program,
-                              uint8_t **out_data,
-                              size_t *out_bytes) {
-  size_t index = 0;
-  size_t count = 0;
-  RLO_TRY(find_device(builder, program, &index, &count));
-  if (!builder->is_pocl) {
-    return get_binary(program, index, count, out_data, out_bytes);
-  }
-  if (!rlo__pocl_binary_begin_asking()) {
-    return RLO_OK;
-  }
-  rlo_status status = get_binary(program, index, count, out_data, out_bytes);
-  rlo__pocl_binary_end_asking();
-  return status;
+  return RLO_OK;
 }
 
 static rlo_status store(const rlo__program_builder *builder,
@@ -379,11 +331,16 @@ static rlo_status store(const rlo__program_builder *builder,
                         cl_program program) {
   uint8_t *data = NULL;
   size_t bytes = 0;
-  RLO_TRY(read_binary(builder, program, &data, &bytes));
-  if (data != NULL) {
-    rlo__disk_cache_store(builder->disk, key, data, bytes);
-    rlo__free(data);
+  if (builder->is_pocl && !rlo__pocl_binary_begin_asking()) {
+    return RLO_OK;
   }
+  rlo_status status = get_binary(builder, program, &data, &bytes);
+  if (builder->is_pocl) {
+    rlo__pocl_binary_end_asking();
+  }
+  RLO_TRY(status);
+  rlo__disk_cache_store(builder->disk, key, data, bytes);
+  rlo__free(data);
   return RLO_OK;
 }
 
@@ -405,16 +362,17 @@ static rlo_status build_cached(const rlo__program_builder *builder,
                                const rlo__program_spec *spec,
                                rlo__build_priority priority,
                                bool is_new,
-                               rlo__built_program *out_built) {
+                               cl_program *out_program,
+                               bool *out_is_from_disk) {
   rlo__cache_key key;
   RLO_TRY(make_key(builder, spec, &key));
-  out_built->program = load(builder, spec->kernel_name, &key);
-  out_built->is_from_disk = out_built->program != NULL;
+  *out_program = load(builder, spec->kernel_name, &key);
+  *out_is_from_disk = *out_program != NULL;
   rlo_status status = RLO_OK;
-  if (!out_built->is_from_disk) {
-    status = build_source(builder, spec, &out_built->program);
+  if (!*out_is_from_disk) {
+    status = build_source(builder, spec, out_program);
     if (status == RLO_OK && is_to_be_stored(builder, priority, is_new) &&
-        store(builder, &key, out_built->program) != RLO_OK) {
+        store(builder, &key, *out_program) != RLO_OK) {
       rlo__log(builder->log,
                RLO__LOG_WARNING,
                "kernel %s is not stored on disk: %s",
@@ -429,19 +387,22 @@ static rlo_status build_cached(const rlo__program_builder *builder,
 rlo_status rlo__program_build(const rlo__program_builder *builder,
                               const rlo__program_spec *spec,
                               rlo__build_priority priority,
-                              rlo__built_program *out_built) {
+                              cl_program *out_program,
+                              bool *out_is_from_disk) {
   const double begun = rlo__clock_seconds();
-  *out_built = (rlo__built_program){NULL, false};
+  *out_program = NULL;
+  *out_is_from_disk = false;
   bool is_new = !builder->is_pocl || rlo__pocl_binary_note(spec);
   if (builder->disk != NULL && rlo__disk_cache_is_on(builder->disk)) {
-    RLO_TRY(build_cached(builder, spec, priority, is_new, out_built));
+    RLO_TRY(build_cached(
+        builder, spec, priority, is_new, out_program, out_is_from_disk));
   } else {
-    RLO_TRY(build_source(builder, spec, &out_built->program));
+    RLO_TRY(build_source(builder, spec, out_program));
   }
   rlo__log(builder->log,
            RLO__LOG_DEBUG,
            "%s %s in %.1f ms: %s",
-           out_built->is_from_disk ? "loaded" : "built",
+           *out_is_from_disk ? "loaded" : "built",
            spec->kernel_name,
            (rlo__clock_seconds() - begun) * 1e3,
            spec->options);

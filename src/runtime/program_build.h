@@ -38,24 +38,20 @@ typedef enum rlo__build_priority {
   RLO__BUILD_FOREGROUND
 } rlo__build_priority;
 
-/** A program, and its origin. */
-typedef struct rlo__built_program {
-  cl_program program;
-  bool is_from_disk;
-} rlo__built_program;
-
 /**
  * Builds a program. Uses the entry of the disk cache if the driver accepts it
  * and finds the kernel in it, and deletes the entry otherwise. Stores what is
  * built from source there, but for PoCL in the background only.
- * @param out_built  its program is released by the caller with
- *                   clReleaseProgram unless it is NULL, on failure too.
+ * @param out_program  released by the caller with clReleaseProgram unless it is
+ *                     NULL, on failure too.
+ * @param out_is_from_disk  whether it was loaded from the disk cache.
  * @return RLO_OK; RLO_BUILD_FAILED with the log; RLO_OUT_OF_MEMORY; RLO_DEVICE.
  * Threads: safe.
  */
 RLO_NODISCARD rlo_status rlo__program_build(const rlo__program_builder *builder,
                                             const rlo__program_spec *spec,
                                             rlo__build_priority priority,
-                                            rlo__built_program *out_built);
+                                            cl_program *out_program,
+                                            bool *out_is_from_disk);
 
 #endif

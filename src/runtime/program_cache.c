@@ -1,53 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/program_cache.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/table.h"
+#include "base/thread.h"
 #include "runtime/cl_error.h"
-
-enum { MESSAGE_BYTES = 512 };
-
-typedef enum entry_state {
-  STATE_BUILDING,
-  STATE_READY,
-  STATE_FAILED
-} entry_state;
-
-/** The error of a build, for the threads that waited for it. */
-typedef struct failure {
-  rlo_status status;
-  char message[MESSAGE_BYTES];
-  const char *cl_call;
-  cl_int cl_code;
-  /** NULL if there is none, or no memory for it. */
-  char *build_log;
-} failure;
 
 typedef struct entry {
   /** First, so that a pointer to the program is one to its entry. */
   rlo__program program;
   rlo__table_node node;
+  rlo__program_cache *cache;
   /** Owns the options. */
   rlo__program_spec spec;
   cl_program cl_program;
-  bool has_pool;
-  /** The program was built from source, not loaded from the disk cache; counts
-   *  as built. */
-  bool is_from_source;
-  /** The cache's mutex guards the fields below. */
-  entry_state state;
+  /** Guards `idle`, the kernels that nobody uses. */
+  rlo__mutex mutex;
+  bool has_mutex;
+  rlo__pooled_kernel *idle;
+  /** The cache's mutex guards the fields below. One thread builds the program
+   *  and is its only user until then. */
+  bool is_built;
   int64_t num_users;
-  failure *failure;
 } entry;
 
 struct rlo__program_cache {
   rlo__program_builder builder;
   atomic_int_fast64_t num_kernels_created;
   rlo__mutex mutex;
+  /** A program was built, or could not be. */
   rlo__cond built;
   bool has_mutex, has_cond;
   int64_t num_built, num_hits;
@@ -70,49 +55,91 @@ static void destroy_entry(entry *e) {
   if (e == NULL) {
     return;
   }
-  if (e->has_pool) {
-    rlo__kernel_pool_deinit(&e->program.kernels);
+  while (e->idle != NULL) {
+    rlo__pooled_kernel *kernel = e->idle;
+    e->idle = kernel->next;
+    clReleaseKernel(kernel->kernel);
+    rlo__free(kernel->parameters);
+    rlo__free(kernel);
+  }
+  if (e->has_mutex) {
+    rlo__mutex_deinit(&e->mutex);
   }
   if (e->cl_program != NULL) {
     clReleaseProgram(e->cl_program);
-  }
-  if (e->failure != NULL) {
-    rlo__free(e->failure->build_log);
-    rlo__free(e->failure);
   }
   rlo__free(e->spec.options);
   rlo__free(e);
 }
 
-static entry *create_entry(const rlo__program_spec *spec) {
+static entry *create_entry(rlo__program_cache *cache,
+                           const rlo__program_spec *spec) {
   entry *e = rlo__alloc(sizeof *e);
   if (e == NULL) {
     return NULL;
   }
+  e->cache = cache;
+  e->num_users = 1;
   e->spec = *spec;
   e->spec.options = rlo__alloc_string(spec->options);
-  /* Allocated beforehand, so that a failure can always be recorded. */
-  e->failure = rlo__alloc(sizeof *e->failure);
-  if (e->spec.options == NULL || e->failure == NULL) {
+  e->has_mutex =
+      e->spec.options != NULL && rlo__mutex_init(&e->mutex) == RLO_OK;
+  if (!e->has_mutex) {
     destroy_entry(e);
     return NULL;
   }
-  e->state = STATE_BUILDING;
-  e->num_users = 1;
   return e;
 }
 
-/* ----------------------------------------------------------------- building */
+/* ------------------------------------------------------------------ kernels */
 
-static rlo_status read_kernel_limits(const rlo__program_cache *cache,
-                                     entry *e) {
+rlo_status rlo__program_take_kernel(rlo__program *program,
+                                    rlo__pooled_kernel **out_kernel) {
+  entry *e = (entry *)program;
+  rlo__mutex_lock(&e->mutex);
+  rlo__pooled_kernel *kernel = e->idle;
+  if (kernel != NULL) {
+    e->idle = kernel->next;
+  }
+  rlo__mutex_unlock(&e->mutex);
+  if (kernel == NULL) {
+    kernel = rlo__alloc(sizeof *kernel);
+    if (kernel == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    cl_int code = CL_SUCCESS;
+    kernel->kernel = clCreateKernel(e->cl_program, e->spec.kernel_name, &code);
+    rlo_status status = rlo__cl_error_check("clCreateKernel", code);
+    if (status != RLO_OK) {
+      rlo__free(kernel);
+      return rlo__status_prefix(status, "kernel %s: ", e->spec.kernel_name);
+    }
+    atomic_fetch_add_explicit(
+        &e->cache->num_kernels_created, 1, memory_order_relaxed);
+  }
+  kernel->next = NULL;
+  *out_kernel = kernel;
+  return RLO_OK;
+}
+
+void rlo__program_give_kernel(rlo__program *program,
+                              rlo__pooled_kernel *kernel) {
+  entry *e = (entry *)program;
+  rlo__mutex_lock(&e->mutex);
+  kernel->next = e->idle;
+  e->idle = kernel;
+  rlo__mutex_unlock(&e->mutex);
+}
+
+static rlo_status read_limits(entry *e) {
+  cl_device_id device = e->cache->builder.device;
   rlo__pooled_kernel *kernel = NULL;
-  RLO_TRY(rlo__kernel_pool_take(&e->program.kernels, &kernel));
+  RLO_TRY(rlo__program_take_kernel(&e->program, &kernel));
   size_t items = 0;
   cl_ulong local_bytes = 0;
   rlo_status status = RLO_CL(clGetKernelWorkGroupInfo,
                              kernel->kernel,
-                             cache->builder.device,
+                             device,
                              CL_KERNEL_WORK_GROUP_SIZE,
                              sizeof items,
                              &items,
@@ -120,51 +147,15 @@ static rlo_status read_kernel_limits(const rlo__program_cache *cache,
   if (status == RLO_OK) {
     status = RLO_CL(clGetKernelWorkGroupInfo,
                     kernel->kernel,
-                    cache->builder.device,
+                    device,
                     CL_KERNEL_LOCAL_MEM_SIZE,
                     sizeof local_bytes,
                     &local_bytes,
                     NULL);
   }
-  rlo__kernel_pool_return(&e->program.kernels, kernel);
+  rlo__program_give_kernel(&e->program, kernel);
   e->program.max_work_group_items = (int64_t)items;
   e->program.local_memory_bytes = (int64_t)local_bytes;
-  return status;
-}
-
-static rlo_status build(rlo__program_cache *cache,
-                        entry *e,
-                        rlo__build_priority priority) {
-  rlo__built_program built;
-  rlo_status status =
-      rlo__program_build(&cache->builder, &e->spec, priority, &built);
-  e->cl_program = built.program;
-  e->is_from_source = !built.is_from_disk;
-  RLO_TRY(status);
-  RLO_TRY(rlo__kernel_pool_init(&e->program.kernels,
-                                e->cl_program,
-                                e->spec.kernel_name,
-                                &cache->num_kernels_created));
-  e->has_pool = true;
-  RLO_TRY(read_kernel_limits(cache, e));
-  return RLO_OK;
-}
-
-static void record_failure(entry *e) {
-  const rlo_error *error = rlo_error_last();
-  failure *f = e->failure;
-  f->status = error->status;
-  snprintf(f->message, sizeof f->message, "%s", error->message);
-  f->cl_call = error->cl_call;
-  f->cl_code = error->cl_code;
-}
-
-static rlo_status repeat_failure(const failure *f) {
-  rlo_status status =
-      rlo__status_fail_cl(f->status, f->cl_call, f->cl_code, "%s", f->message);
-  if (f->build_log != NULL) {
-    rlo__status_set_build_log(f->build_log, strlen(f->build_log));
-  }
   return status;
 }
 
@@ -183,59 +174,50 @@ static entry *remove_oldest_idle(rlo__program_cache *cache) {
   return e;
 }
 
-/** Waits until an entry is built. On failure drops the reference; if it was the
- *  last, *out_gone is the entry, which the caller destroys. */
-static rlo_status join_entry(rlo__program_cache *cache,
-                             entry *e,
-                             entry **out_gone) {
-  if (e->num_users++ == 0) {
-    --cache->num_idle;
-  }
-  while (e->state == STATE_BUILDING) {
+/** Finds a built program and adds a user. Waits while another thread builds it.
+ *  Called with the mutex held. @return NULL: nobody has built it. */
+static entry *find(rlo__program_cache *cache,
+                   uint64_t hash,
+                   const rlo__program_spec *spec) {
+  entry *e = rlo__table_find(&cache->table, hash, is_same, spec);
+  while (e != NULL && !e->is_built) {
     rlo__cond_wait(&cache->built, &cache->mutex);
+    e = rlo__table_find(&cache->table, hash, is_same, spec);
   }
-  if (e->state == STATE_READY) {
+  if (e != NULL) {
     ++cache->num_hits;
-    return RLO_OK;
+    cache->num_idle -= e->num_users++ == 0;
   }
-  rlo_status status = repeat_failure(e->failure);
-  if (--e->num_users == 0) {
-    *out_gone = e;
-  }
-  return status;
+  return e;
 }
 
-/** Builds an entry of the table, as the only thread to do so. */
+/** Builds an entry of the table, as the only thread to do so. On failure the
+ *  entry is gone. */
 static rlo_status build_entry(rlo__program_cache *cache,
                               entry *e,
                               rlo__build_priority priority) {
-  rlo_status status = build(cache, e, priority);
-  char *build_log = NULL;
-  if (status != RLO_OK) {
-    record_failure(e);
-    if (rlo_error_last()->build_log[0] != '\0') {
-      /* Without memory for it, the waiting threads get no log. */
-      build_log = rlo__alloc_string(rlo_error_last()->build_log);
-    }
-    e->failure->build_log = build_log;
-    rlo__log(cache->builder.log, RLO__LOG_ERROR, "%s", e->failure->message);
+  bool is_from_disk = false;
+  rlo_status status = rlo__program_build(
+      &cache->builder, &e->spec, priority, &e->cl_program, &is_from_disk);
+  if (status == RLO_OK) {
+    status = read_limits(e);
   }
-  entry *gone = NULL;
+  if (status != RLO_OK) {
+    rlo__log(
+        cache->builder.log, RLO__LOG_ERROR, "%s", rlo_error_last()->message);
+  }
   rlo__mutex_lock(&cache->mutex);
   if (status == RLO_OK) {
-    e->state = STATE_READY;
-    cache->num_built += e->is_from_source ? 1 : 0;
+    e->is_built = true;
+    cache->num_built += !is_from_disk;
   } else {
-    e->state = STATE_FAILED;
     rlo__table_remove(&cache->table, e);
-    status = repeat_failure(e->failure);
-    if (--e->num_users == 0) {
-      gone = e;
-    }
   }
   rlo__cond_broadcast(&cache->built);
   rlo__mutex_unlock(&cache->mutex);
-  destroy_entry(gone);
+  if (status != RLO_OK) {
+    destroy_entry(e);
+  }
   return status;
 }
 
@@ -245,22 +227,19 @@ rlo_status rlo__program_cache_get(rlo__program_cache *cache,
                                   rlo__program **out_program) {
   uint64_t hash = rlo__codegen_hash(spec);
   rlo__mutex_lock(&cache->mutex);
-  entry *e = rlo__table_find(&cache->table, hash, is_same, spec);
-  if (e != NULL) {
-    entry *gone = NULL;
-    rlo_status status = join_entry(cache, e, &gone);
-    rlo__mutex_unlock(&cache->mutex);
-    destroy_entry(gone);
-    RLO_TRY(status);
-  } else {
-    e = create_entry(spec);
+  entry *e = find(cache, hash, spec);
+  const bool is_new = e == NULL;
+  if (is_new) {
+    e = create_entry(cache, spec);
     if (e != NULL) {
       rlo__table_insert(&cache->table, e, hash);
     }
-    rlo__mutex_unlock(&cache->mutex);
-    if (e == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
+  }
+  rlo__mutex_unlock(&cache->mutex);
+  if (e == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  if (is_new) {
     RLO_TRY(build_entry(cache, e, priority));
   }
   *out_program = &e->program;
@@ -286,18 +265,16 @@ void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program) {
 
 /* ---------------------------------------------------------------- lifecycle */
 
-rlo_status rlo__program_cache_create(const rlo__program_cache_parts *parts,
+rlo_status rlo__program_cache_create(const rlo__program_builder *builder,
+                                     int64_t max_idle,
                                      rlo__program_cache **out_cache) {
   *out_cache = NULL;
   rlo__program_cache *cache = rlo__alloc(sizeof *cache);
   if (cache == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  cache->builder = (rlo__program_builder){.context = parts->context,
-                                          .device = parts->device,
-                                          .log = parts->log,
-                                          .disk = parts->disk};
-  cache->max_idle = parts->max_idle;
+  cache->builder = *builder;
+  cache->max_idle = max_idle;
   rlo__table_init(&cache->table, offsetof(entry, node));
   atomic_init(&cache->num_kernels_created, 0);
   rlo_status status = RLO_OK;

@@ -2,9 +2,7 @@
 #ifndef RLO_RUNTIME_PROGRAM_CACHE_H
 #define RLO_RUNTIME_PROGRAM_CACHE_H
 
-#include "base/log.h"
-#include "codegen/codegen.h"
-#include "runtime/kernel_pool.h"
+#include "runtime/kernel_parameters.h"
 #include "runtime/program_build.h"
 
 /**
@@ -15,13 +13,30 @@
  */
 typedef struct rlo__program_cache rlo__program_cache;
 
-/** A built program, shared by the plans that run it. Borrowed parts only. */
+/** A built program, shared by those who run it. */
 typedef struct rlo__program {
-  rlo__kernel_pool kernels;
   /** Limits and needs of the compiled kernel on this device. */
   int64_t max_work_group_items;
   int64_t local_memory_bytes;
 } rlo__program;
+
+/**
+ * A kernel of a program. Only the thread that took it sets its arguments and
+ * enqueues it: clSetKernelArg is the one call of OpenCL that is not thread-safe
+ * on a shared object. An enqueued command has its own copy of the arguments, so
+ * the kernel may return to its program when clEnqueueNDRangeKernel has
+ * returned.
+ */
+typedef struct rlo__pooled_kernel {
+  cl_kernel kernel;
+  /** The id of the prepared launch whose constant arguments are set; 0: none.
+   *  Set by the user of the kernel. */
+  uint64_t arguments_of;
+  /** The parameters of the function; NULL until a user of the kernel asks.
+   *  Owned. */
+  rlo__kernel_parameters *parameters;
+  struct rlo__pooled_kernel *next;
+} rlo__pooled_kernel;
 
 typedef struct rlo__program_cache_stats {
   /** Built from source. */
@@ -31,21 +46,14 @@ typedef struct rlo__program_cache_stats {
   int64_t num_kernels_created;
 } rlo__program_cache_stats;
 
-/** The parts that a cache uses. Borrowed: they must outlive the cache. */
-typedef struct rlo__program_cache_parts {
-  cl_context context;
-  cl_device_id device;
-  const rlo__log_sink *log;
-  /** NULL: nothing is stored on disk. */
-  rlo__disk_cache *disk;
-  /** Limit of unused programs in the cache; beyond it, the one unused for
-   *  longest is released. */
-  int64_t max_idle;
-} rlo__program_cache_parts;
-
-/** @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
-RLO_NODISCARD rlo_status rlo__program_cache_create(
-    const rlo__program_cache_parts *parts, rlo__program_cache **out_cache);
+/** @param builder  its borrowed parts are set, which must outlive the cache.
+ *  @param max_idle  limit of unused programs; beyond it, the one unused for
+ *                   longest is released.
+ *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
+RLO_NODISCARD rlo_status
+rlo__program_cache_create(const rlo__program_builder *builder,
+                          int64_t max_idle,
+                          rlo__program_cache **out_cache);
 
 /** Every program must have been released with rlo__program_cache_put. NULL is
  *  legal. */
@@ -53,9 +61,8 @@ void rlo__program_cache_destroy(rlo__program_cache *cache);
 
 /**
  * Returns a program, and builds it if necessary. One thread builds, without
- * holding a lock; others that need the same program wait for it and share the
- * result, also if it is a failure. A failure is not stored: a later call tries
- * again.
+ * holding a lock; others that need the same program wait for it. A failure is
+ * not stored: the next of them, or a later call, tries again.
  *
  * @param spec  borrowed for the call, except its source, which is static.
  * @param out_program  the caller calls rlo__program_cache_put.
@@ -70,6 +77,16 @@ RLO_NODISCARD rlo_status rlo__program_cache_get(rlo__program_cache *cache,
 /** Drops a reference. An unused program stays in the cache up to the limit.
  * NULL is legal. Threads: safe. */
 void rlo__program_cache_put(rlo__program_cache *cache, rlo__program *program);
+
+/** Takes an idle kernel of a program or creates one. Holds no lock while the
+ *  driver works. @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. Threads: safe.
+ */
+RLO_NODISCARD rlo_status rlo__program_take_kernel(
+    rlo__program *program, rlo__pooled_kernel **out_kernel);
+
+/** Gives a kernel back to its program. Threads: safe. */
+void rlo__program_give_kernel(rlo__program *program,
+                              rlo__pooled_kernel *kernel);
 
 void rlo__program_cache_get_stats(rlo__program_cache *cache,
                                   rlo__program_cache_stats *out_stats);

@@ -94,7 +94,7 @@ rlo_status rlo__source_launch_enqueue(rlo_context *context,
   }
   RLO_TRY_GOTO(rlo__program_cache_get(
       context->programs, &spec, RLO__BUILD_FOREGROUND, &program));
-  RLO_TRY_GOTO(rlo__kernel_pool_take(&program->kernels, &kernel));
+  RLO_TRY_GOTO(rlo__program_take_kernel(program, &kernel));
   /* The kernel holds the constants of no prepared launch from here on. */
   kernel->arguments_of = 0;
   RLO_TRY_GOTO(check_arguments(kernel, launch));
@@ -115,7 +115,7 @@ rlo_status rlo__source_launch_enqueue(rlo_context *context,
   atomic_fetch_add_explicit(&context->launches, 1, memory_order_relaxed);
 fail:
   if (kernel != NULL) {
-    rlo__kernel_pool_return(&program->kernels, kernel);
+    rlo__program_give_kernel(program, kernel);
   }
   rlo__program_cache_put(context->programs, program);
   rlo__free(spec.options);

@@ -82,8 +82,7 @@ RLO_TEST(test_operand_faults__a_kernel_that_is_not_made_is_not_enqueued) {
   ck_assert_ptr_nonnull(program);
   rlo__pooled_kernel *taken[2] = {NULL, NULL};
   for (int n = 0; n < 2; ++n) {
-    ck_assert_int_eq(rlo__kernel_pool_take(&program->kernels, &taken[n]),
-                     RLO_OK);
+    ck_assert_int_eq(rlo__program_take_kernel(program, &taken[n]), RLO_OK);
   }
   int num_refused = 0;
   bool is_more = true;
@@ -115,7 +114,7 @@ RLO_TEST(test_operand_faults__a_kernel_that_is_not_made_is_not_enqueued) {
       rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL), RLO_OK);
   ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
   for (int n = 0; n < 2; ++n) {
-    rlo__kernel_pool_return(&program->kernels, taken[n]);
+    rlo__program_give_kernel(program, taken[n]);
   }
   rlo_plan_release(plan);
   clReleaseMemObject(dst);
