@@ -20,10 +20,6 @@ rlo__str rlo__str_over(char *buffer, size_t capacity_bytes) {
   return (rlo__str){.data = buffer, .capacity_bytes = capacity_bytes};
 }
 
-rlo__str rlo__str_discarding(void) {
-  return (rlo__str){.is_discarding = true};
-}
-
 rlo__str rlo__str_growing(void) {
   return (rlo__str){.is_growing = true};
 }
@@ -75,9 +71,6 @@ static void reserve(rlo__str *str, size_t count) {
 }
 
 void rlo__str_append_bytes(rlo__str *str, const char *bytes, size_t count) {
-  if (str->is_discarding) {
-    return;
-  }
   reserve(str, count);
   size_t start = stored_length(str);
   size_t room = str->capacity_bytes == 0 ? 0 : str->capacity_bytes - 1 - start;
@@ -100,9 +93,6 @@ void rlo__str_append_char(rlo__str *str, char c) {
 }
 
 void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments) {
-  if (str->is_discarding) {
-    return;
-  }
   va_list again;
   va_copy(again, arguments);
   size_t start = stored_length(str);
@@ -136,6 +126,15 @@ void rlo__str_printf(rlo__str *str, const char *format, ...) {
   va_start(arguments, format);
   rlo__str_vprintf(str, format, arguments);
   va_end(arguments);
+}
+
+void rlo__str_reason(rlo__str *why, const char *format, ...) {
+  if (why != NULL) {
+    va_list arguments;
+    va_start(arguments, format);
+    rlo__str_vprintf(why, format, arguments);
+    va_end(arguments);
+  }
 }
 
 void rlo__str_truncate(rlo__str *str, size_t length) {

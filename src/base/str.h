@@ -25,18 +25,12 @@ typedef struct rlo__str {
   size_t length;
   /** True if the string owns the buffer, which then grows. */
   bool is_growing;
-  /** True if nobody reads the text: then nothing is appended. */
-  bool is_discarding;
   /** True if text is missing because an allocation or a format failed. */
   bool has_failed;
 } rlo__str;
 
 /** Starts a text in `buffer`, which is borrowed; NULL has no room. */
 rlo__str rlo__str_over(char *buffer, size_t capacity_bytes);
-
-/** Starts a text that nobody reads: appending does nothing and formats
- *  nothing, so that the length stays 0. */
-rlo__str rlo__str_discarding(void);
 
 /** Starts a text on the heap; free it with rlo__str_deinit or rlo__str_take. */
 rlo__str rlo__str_growing(void);
@@ -53,6 +47,15 @@ void rlo__str_printf(rlo__str *str, const char *format, ...);
 
 RLO_PRINTF(2, 0)
 void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments);
+
+/** Appends a reason, unless `why` is NULL: nobody reads it. */
+RLO_PRINTF(2, 3)
+void rlo__str_reason(rlo__str *why, const char *format, ...);
+
+/** Refuses, in a function that tells if it takes something:
+ *  return RLO__REFUSE(why, "it has %d axes", n); Its value is false itself and
+ *  not the result of a call, so that static analyzers see it. */
+#define RLO__REFUSE(why, ...) (rlo__str_reason((why), __VA_ARGS__), false)
 
 /** Shortens the text to `length` characters; no effect if it is shorter. */
 void rlo__str_truncate(rlo__str *str, size_t length);

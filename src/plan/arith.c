@@ -330,3 +330,11 @@ rlo_status rlo__arith_define_ends(const rlo_problem *problem,
   RLO_TRY(rlo__launch_define(launch, "RLO_NUM_ENDS", count));
   return rlo__launch_define_list(launch, "RLO_ENDS", places, count);
 }
+
+rlo_status rlo__arith_begin(const rlo__family_query *query,
+                            rlo__launch *launch) {
+  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
+  rlo__arith_describe(query->problem, &words);
+  RLO_TRY(rlo__arith_define(query->problem, launch));
+  return rlo__arith_define_block(query, launch);
+}

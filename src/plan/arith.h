@@ -24,6 +24,11 @@ RLO_NODISCARD rlo_status rlo__arith_split_parts(rlo_problem *problem);
 RLO_NODISCARD rlo_status rlo__arith_define(const rlo_problem *problem,
                                            rlo__launch *launch);
 
+/** Adds all constants that depend on what a query computes, and begins the
+ *  launch's description with it. */
+RLO_NODISCARD rlo_status rlo__arith_begin(const rlo__family_query *query,
+                                          rlo__launch *launch);
+
 /** Adds alpha and beta in the compute type: two arguments. */
 RLO_NODISCARD rlo_status rlo__arith_add_factors(const rlo_problem *problem,
                                                 rlo__launch *launch);

@@ -16,6 +16,8 @@ typedef struct rlo__family_query {
   /** For RLO__FAMILY_JOINS: what `problem`, then one of bytes, was made of. */
   rlo__joined_rows joined;
   const rlo_device_info *device;
+  /** The class to plan for, which may be another than the device's own. */
+  rlo_device_class device_class;
   /** Alignments of memory + caller's offset: powers of two, at least the unit's
    *  size. */
   int64_t src_alignment_bytes;
@@ -29,9 +31,8 @@ typedef struct rlo__family_query {
   /** Points of a block of a sum, if not RLO_SUM_BLOCK: 1 where the points are
    *  sums of blocks themselves (plan/sum_parts.h), else 0. */
   int64_t block_points;
-  /** The prediction that `predict` has to exceed for its family to be chosen:
-   * one that cannot may be any number up to this. 0 where all are of interest.
-   */
+  /** The prediction that `judge` has to exceed for its family to be chosen: one
+   *  that cannot may be any number up to this. 0 where all are of interest. */
   double to_beat;
 } rlo__family_query;
 
@@ -59,47 +60,55 @@ typedef struct rlo__family {
   /** The name that options use: "tile". Unique within its class. */
   const char *name;
   rlo_device_class device_class;
-  /** Tells if the family can run the problem. If not, `why` takes a short
+  /** The expected fraction of the copy limit, 0 .. 1; or a negative number if
+   *  the family refuses the problem, and `why`, unless NULL, takes a short
    *  reason. */
-  bool (*applicable)(const rlo__family_query *query, rlo__str *why);
-  /** Expected fraction of the copy limit, 0 .. 1; only if applicable. */
-  double (*predict)(const rlo__family_query *query);
+  double (*judge)(const rlo__family_query *query, rlo__str *why);
   /** Chooses the parameters and writes the launch, which is zero before; called
-   *  only if applicable. @return RLO_OK; RLO_OVERFLOW; RLO_INTERNAL. */
+   *  only for problems that the family takes. @return RLO_OK; RLO_OVERFLOW;
+   *  RLO_OUT_OF_MEMORY. */
   rlo_status (*emit)(const rlo__family_query *query, rlo__launch *launch);
   /** Flags of rlo__family_traits, or-ed. */
   uint32_t traits;
 } rlo__family;
 
-/** The rows: one for each family and class. */
-extern const rlo__family rlo__family_cpu_copy;
-extern const rlo__family rlo__family_cpu_rows;
-extern const rlo__family rlo__family_cpu_tile;
-extern const rlo__family rlo__family_cpu_skinny;
-extern const rlo__family rlo__family_cpu_packed;
-extern const rlo__family rlo__family_cpu_gather_rows;
-extern const rlo__family rlo__family_cpu_gather;
-extern const rlo__family rlo__family_cpu_bits;
-extern const rlo__family rlo__family_cpu_compute_rows;
-extern const rlo__family rlo__family_cpu_compute_tile;
-extern const rlo__family rlo__family_cpu_compute_sum;
-extern const rlo__family rlo__family_cpu_segment_sum;
-extern const rlo__family rlo__family_cpu_compute;
-extern const rlo__family rlo__family_gpu_copy;
-extern const rlo__family rlo__family_gpu_rows;
-extern const rlo__family rlo__family_gpu_tile;
-extern const rlo__family rlo__family_gpu_packed;
-extern const rlo__family rlo__family_gpu_gather;
-extern const rlo__family rlo__family_gpu_bits;
-extern const rlo__family rlo__family_gpu_compute_tile;
-extern const rlo__family rlo__family_gpu_compute_sum;
-extern const rlo__family rlo__family_gpu_compute;
+/** A judgement: refused. */
+#define RLO__REFUSED (-1.0)
+
+/** The rows, in the order of the table: among equal judgements the first one of
+ *  a class wins. X(NAME) is rlo__family_NAME. */
+#define RLO__FAMILIES(X) \
+  X(cpu_copy)            \
+  X(cpu_rows)            \
+  X(cpu_skinny)          \
+  X(cpu_tile)            \
+  X(cpu_packed)          \
+  X(cpu_gather)          \
+  X(cpu_gather_rows)     \
+  X(cpu_bits)            \
+  X(cpu_compute_rows)    \
+  X(cpu_compute_tile)    \
+  X(cpu_compute_sum)     \
+  X(cpu_segment_sum)     \
+  X(cpu_compute)         \
+  X(gpu_copy)            \
+  X(gpu_rows)            \
+  X(gpu_tile)            \
+  X(gpu_packed)          \
+  X(gpu_gather)          \
+  X(gpu_bits)            \
+  X(gpu_compute_tile)    \
+  X(gpu_compute_sum)     \
+  X(gpu_compute)
+
+#define RLO__DECLARE_FAMILY(NAME) extern const rlo__family rlo__family_##NAME;
+RLO__FAMILIES(RLO__DECLARE_FAMILY)
 
 /** The table, of both classes. */
 extern const rlo__family *const rlo__families[];
 extern const int32_t rlo__num_families;
 
-/** The row of a class and a name (not NULL); NULL if there is none. */
+/** The family of a name, or NULL. */
 const rlo__family *rlo__family_find(rlo_device_class device_class,
                                     const char *name);
 

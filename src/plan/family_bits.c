@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
@@ -6,7 +9,7 @@
 #include "ir/form.h"
 #include "ir/problem.h"
 #include "ir/widen.h"
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 #include "plan/specialized.h"
 
 /*
@@ -235,21 +238,18 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   int32_t bits = problem->unit_bits;
   if (bits % 8 == 0 && (bits & (bits - 1)) == 0) {
-    rlo__str_printf(
+    return RLO__REFUSE(
         why, "units of %d bytes, which other kernels move", bits / 8);
-    return false;
   }
   level_list levels;
   if (!find_levels(problem, &levels)) {
-    rlo__str_append(why, "its axes overlap in the destination");
-    return false;
+    return RLO__REFUSE(why, "its axes overlap in the destination");
   }
   return true;
 }
 
 static rlo_status define_levels(const level_list *list,
                                 int32_t num_axes,
-                                const row_cut *cut,
                                 rlo__launch *launch) {
   enum { LEVEL_NUMBERS = 5 };
 
@@ -257,21 +257,17 @@ static rlo_status define_levels(const level_list *list,
   int32_t count = 0;
   for (int32_t k = 0; k < list->count; ++k) {
     const level *l = &list->items[k];
-    numbers[count++] = l->stride;
-    numbers[count++] = l->count;
-    numbers[count++] = l->first;
-    numbers[count++] = l->first_axis;
-    numbers[count++] = l->end_axis;
+    const int64_t of_level[LEVEL_NUMBERS] = {
+        l->stride, l->count, l->first, l->first_axis, l->end_axis};
+    memcpy(numbers + count, of_level, sizeof of_level);
+    count += LEVEL_NUMBERS;
   }
-  RLO_TRY(rlo__launch_define(launch, "RLO_LEVELS", list->count));
-  RLO_TRY(rlo__launch_define(launch, "RLO_ROW_LEVELS", cut->levels));
-  if (count > 0) {
-    RLO_TRY(rlo__launch_define_list(launch, "RLO_LEVEL_LIST", numbers, count));
-    RLO_TRY(rlo__launch_define_list(
-        launch, "RLO_AXIS_STEPS", list->steps, num_axes));
+  if (count == 0) {
+    return RLO_OK;
   }
-  RLO_TRY(rlo__launch_define(launch, "RLO_FIRST", cut->first));
-  return rlo__launch_define(launch, "RLO_ROW_CELLS", cut->cells);
+  RLO_TRY(rlo__launch_define_list(launch, "RLO_LEVEL_LIST", numbers, count));
+  return rlo__launch_define_list(
+      launch, "RLO_AXIS_STEPS", list->steps, num_axes);
 }
 
 /* Tells if neighbours along the last axis are neighbours in the destination,
@@ -287,10 +283,11 @@ static bool has_runs(const rlo_problem *problem) {
 
 static rlo_status cut_segments(const rlo_problem *problem,
                                const row_cut *rows,
-                               const rlo_device_info *device,
-                               bool is_gpu,
+                               const rlo__family_query *query,
                                rlo__partition *out) {
-  rlo__partition cut = {.local = is_gpu ? rlo__gpu_local_items(device) : 1};
+  bool is_gpu = query->device_class == RLO_DEVICE_CLASS_GPU;
+  rlo__partition cut = {.local =
+                            is_gpu ? rlo__gpu_local_items(query->device) : 1};
   cut.segment = rlo__min(
       rows->bytes,
       is_gpu ? GPU_SEGMENT_BYTES : rlo__thresholds.plan_cpu_bits_segment_bytes);
@@ -307,48 +304,49 @@ static rlo_status cut_segments(const rlo_problem *problem,
   return RLO_OK;
 }
 
-/* Writes the launch of a problem whose units are 1, 2, 4 or 8 bits, of which
- * the fill has `fill_parts`. */
-static rlo_status emit_parts(const rlo_problem *problem,
+/* Writes the launch of a query whose units are cut into `parts` of 1, 2, 4 or 8
+ * bits, of which the fill has `fill_parts`. */
+static rlo_status emit_parts(const rlo__family_query *query,
+                             const rlo_problem *parts,
                              int32_t fill_parts,
-                             const rlo_device_info *device,
-                             bool is_gpu,
                              rlo__launch *launch) {
   level_list levels;
-  if (!find_levels(problem, &levels)) {
-    return RLO_FAIL(RLO_INTERNAL, "family bits was given levels that overlap");
-  }
-  row_cut rows = choose_rows(problem, &levels, 8 / problem->unit_bits);
+  bool is_found = find_levels(parts, &levels);
+  assert(is_found);
+  (void)is_found;
+  row_cut rows = choose_rows(parts, &levels, 8 / parts->unit_bits);
   rlo__partition cut;
-  RLO_TRY(cut_segments(problem, &rows, device, is_gpu, &cut));
-  bool is_index32 = rlo__specialized_fits_32_bits(problem) && cut.fits_32_bits;
-  launch->kernel_file = "bits";
-  RLO_TRY(rlo__launch_define(launch, "RLO_BITS", problem->unit_bits));
-  RLO_TRY(rlo__launch_define(launch, "RLO_FILL_PARTS", fill_parts));
-  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
-  RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", cut.local));
-  RLO_TRY(rlo__launch_define(launch, "RLO_RUNS", has_runs(problem)));
-  RLO_TRY(rlo__specialized_define(problem, launch));
-  RLO_TRY(define_levels(&levels, problem->num_axes, &rows, launch));
-  RLO_TRY(rlo__partition_define(&cut, launch));
-  RLO_TRY(rlo__partition_size_launch(&cut, 1, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "elements of %d bits, %lld rows of %lld bytes, segments of "
-                  "%lld, %d %s, %d guards",
-                  problem->unit_bits,
-                  (long long)rows.rows,
-                  (long long)rows.bytes,
-                  (long long)cut.segment,
-                  problem->num_terms,
-                  rlo_problem_loads(problem) ? "terms" : "quotients",
-                  problem->num_guards);
+  RLO_TRY(cut_segments(parts, &rows, query, &cut));
+  const rlo__constant constants[] = {
+      {"RLO_BITS", parts->unit_bits},
+      {"RLO_FILL_PARTS", fill_parts},
+      {"RLO_INDEX32", rlo__specialized_fits_32_bits(parts) && cut.fits_32_bits},
+      {"RLO_LOCAL", cut.local},
+      {"RLO_RUNS", has_runs(parts)},
+      {"RLO_LEVELS", levels.count},
+      {"RLO_ROW_LEVELS", rows.levels},
+      {"RLO_FIRST", rows.first},
+      {"RLO_ROW_CELLS", rows.cells},
+      {0}};
+  RLO_TRY(rlo__specialized_begin(query->problem, "bits", launch));
+  RLO_TRY(rlo__launch_define_all(launch, constants));
+  RLO_TRY(rlo__specialized_define(parts, launch));
+  RLO_TRY(define_levels(&levels, parts->num_axes, launch));
+  RLO_TRY(rlo__partition_emit(&cut, 1, launch));
+  rlo__launch_describe(launch,
+                       "elements of %d bits, %lld rows of %lld bytes, segments "
+                       "of %lld, %d %s, %d guards",
+                       parts->unit_bits,
+                       (long long)rows.rows,
+                       (long long)rows.bytes,
+                       (long long)cut.segment,
+                       parts->num_terms,
+                       rlo_problem_loads(parts) ? "terms" : "quotients",
+                       parts->num_guards);
   return RLO_OK;
 }
 
-static rlo_status emit(const rlo__family_query *query,
-                       bool is_gpu,
-                       rlo__launch *launch) {
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   int32_t bits = problem->unit_bits & -problem->unit_bits;
   bits = bits < 8 ? bits : 8;
@@ -356,32 +354,17 @@ static rlo_status emit(const rlo__family_query *query,
   if (parts == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = RLO_OK;
   *parts = *problem;
   bool is_fill_whole =
       !rlo__problem_uses_fill(problem) || rlo__fill_repeats(problem, bits);
-  if (bits != problem->unit_bits) {
-    RLO_TRY_GOTO(rlo__narrow(parts, bits));
+  int32_t fill_parts = is_fill_whole ? 1 : problem->unit_bits / bits;
+  rlo_status status =
+      bits != problem->unit_bits ? rlo__narrow(parts, bits) : RLO_OK;
+  if (status == RLO_OK) {
+    status = emit_parts(query, parts, fill_parts, launch);
   }
-  RLO_TRY_GOTO(emit_parts(parts,
-                          is_fill_whole ? 1 : problem->unit_bits / bits,
-                          query->device,
-                          is_gpu,
-                          launch));
-  RLO_TRY_GOTO(rlo__specialized_add_arguments(problem, launch));
-fail:
   rlo__free(parts);
   return status;
-}
-
-static rlo_status emit_cpu(const rlo__family_query *query,
-                           rlo__launch *launch) {
-  return emit(query, false, launch);
-}
-
-static rlo_status emit_gpu(const rlo__family_query *query,
-                           rlo__launch *launch) {
-  return emit(query, true, launch);
 }
 
 /* Tells if runs of elements are copied, though at another bit of a byte. */
@@ -390,29 +373,30 @@ static bool is_streaming(const rlo_problem *problem) {
   return last < 0 || (has_runs(problem) && problem->src.axis[last] == 1);
 }
 
-/* Measured with elements of 4 bits: each that is found by itself takes a line
- * of the source. */
-static double predict_cpu(const rlo__family_query *query) {
-  return is_streaming(query->problem) ? 0.25 : 0.01;
-}
-
-/* A guess: a work-item writes four bytes, element by element. */
-static double predict_gpu(const rlo__family_query *query) {
-  return is_streaming(query->problem) ? 0.15 : 0.05;
+/* On CPUs measured with elements of 4 bits: each that is found by itself takes
+ * a line of the source. On GPUs a guess: a work-item writes four bytes, element
+ * by element. */
+static double judge(const rlo__family_query *query, rlo__str *why) {
+  if (!is_applicable(query, why)) {
+    return RLO__REFUSED;
+  }
+  bool is_gpu = query->device_class == RLO_DEVICE_CLASS_GPU;
+  if (is_streaming(query->problem)) {
+    return is_gpu ? 0.15 : 0.25;
+  }
+  return is_gpu ? 0.05 : 0.01;
 }
 
 const rlo__family rlo__family_cpu_bits = {
     "bits",
     RLO_DEVICE_CLASS_CPU,
-    is_applicable,
-    predict_cpu,
-    emit_cpu,
+    judge,
+    emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_BITS};
 
 const rlo__family rlo__family_gpu_bits = {
     "bits",
     RLO_DEVICE_CLASS_GPU,
-    is_applicable,
-    predict_gpu,
-    emit_gpu,
+    judge,
+    emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_BITS};

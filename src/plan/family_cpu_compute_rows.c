@@ -18,7 +18,8 @@ enum {
   MANY_WAYS = 12
 };
 
-/** How groups share the rows. */
+/** How groups share the rows: x is along the row, y the axis along which one
+ *  group takes several, if any. */
 typedef struct rows_plan {
   rlo__grid_plan cpu;
   /** Length of a row in the source. */
@@ -26,72 +27,20 @@ typedef struct rows_plan {
   int64_t row_units;
   /** Equal to row_units unless rows are cut into chunks. */
   int64_t chunk_units;
-  /** Axis along which one group takes several rows, or -1. */
-  int32_t batch_axis;
   int64_t batch_rows;
 } rows_plan;
-
-/* The rows of a problem, without a batch. */
-static void rows_init(const rlo__family_query *query, rows_plan *plan) {
-  const rlo_problem *problem = query->problem;
-  rlo__geometry g = rlo__geometry_of(query);
-  int32_t run = g.run_axis;
-  *plan = (rows_plan){.cpu = {.geometry = g, .x_axis = run},
-                      .row_units = run >= 0 ? problem->extents[run] : 1,
-                      .chunk_units = rlo__cpu_chunk_units(problem, &g, run),
-                      .batch_axis = -1,
-                      .batch_rows = 1};
-  if (!rlo__mul(plan->row_units, g.unit_bytes, &plan->row_bytes)) {
-    plan->row_bytes = INT64_MAX;
-  }
-}
-
-/* Groups step by chunks along the row and by batches along the batch axis. */
-static rlo_status add_grid(const rlo_problem *problem, rows_plan *plan) {
-  rlo__grid_plan *cpu = &plan->cpu;
-  cpu->y_axis = plan->batch_axis;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == cpu->x_axis   ? plan->chunk_units
-                   : a == cpu->y_axis ? plan->batch_rows
-                                      : 1;
-    RLO_TRY(rlo__grid_add_axis(&cpu->grid, problem, a, step));
-  }
-  return RLO_OK;
-}
-
-/* Arguments 10 to 17 of cl/cpu_compute_rows.cl. */
-static rlo_status add_arguments(const rlo_problem *problem,
-                                const rows_plan *plan,
-                                rlo__launch *launch) {
-  const rlo__grid_plan *cpu = &plan->cpu;
-  int32_t batch = plan->batch_axis;
-  int64_t extent = batch >= 0 ? problem->extents[batch] : 1;
-  int64_t src_stride = batch >= 0 ? problem->src.axis[batch] : 0;
-  int64_t dst_stride = batch >= 0 ? problem->dst.axis[batch] : 0;
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, batch)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, extent));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plan->batch_rows));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, src_stride));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, dst_stride));
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, cpu->x_axis)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plan->row_units));
-  return rlo__grid_add_index(cpu, launch, plan->chunk_units);
-}
 
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   if (problem->update != RLO_UPDATE_COMBINE) {
-    rlo__str_append(why, "it moves bits and computes nothing");
-    return false;
+    return RLO__REFUSE(why, "it moves bits and computes nothing");
   }
   if (rlo_problem_is_sum(problem)) {
-    rlo__str_append(why, "it sums");
-    return false;
+    return RLO__REFUSE(why, "it sums");
   }
   rlo__geometry g = rlo__geometry_of(query);
   if (g.run_axis < 0 || g.is_fill) {
-    rlo__str_append(why, "no axis has stride 1 on both sides");
-    return false;
+    return RLO__REFUSE(why, "no axis has stride 1 on both sides");
   }
   if (!rlo__cpu_takes_row_guards(problem, g.run_axis, why)) {
     return false;
@@ -112,36 +61,42 @@ static int32_t nearest_src_axis(const rlo_problem *problem, int32_t run) {
   return best;
 }
 
-static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
+static void choose(const rlo__family_query *query, rows_plan *plan) {
   const rlo_problem *problem = query->problem;
-  rows_init(query, plan);
+  *plan = (rows_plan){.cpu = rlo__grid_plan_of(query), .batch_rows = 1};
   rlo__grid_plan *cpu = &plan->cpu;
+  cpu->x_axis = cpu->geometry.run_axis;
+  plan->row_units = problem->extents[cpu->x_axis];
+  plan->chunk_units =
+      rlo__cpu_chunk_units(problem, &cpu->geometry, cpu->x_axis);
+  if (!rlo__mul(plan->row_units, cpu->geometry.unit_bytes, &plan->row_bytes)) {
+    plan->row_bytes = INT64_MAX;
+  }
   const int64_t group_bytes = rlo__thresholds.plan_cpu_compute_bytes;
   if (plan->row_bytes <= group_bytes / 2) {
-    plan->batch_axis = nearest_src_axis(problem, cpu->x_axis);
+    cpu->y_axis = nearest_src_axis(problem, cpu->x_axis);
   }
-  if (plan->batch_axis >= 0) {
-    int64_t rows = problem->extents[plan->batch_axis];
+  if (cpu->y_axis >= 0) {
+    int64_t rows = problem->extents[cpu->y_axis];
     plan->batch_rows = rlo__min(group_bytes / plan->row_bytes, rows);
   }
-  RLO_TRY(add_grid(problem, plan));
+  rlo__grid_cover(cpu, problem, plan->chunk_units, plan->batch_rows);
   rlo__grid_sort_by_src(&cpu->grid);
   /* Cells that are read before they are written are in the caches already, and
    * are cheapest to write there. */
   cpu->is_nontemporal = !rlo__problem_reads_cells(problem) &&
                         plan->row_bytes >= RLO__CPU_MIN_LINED_BYTES &&
                         rlo__cpu_wants_nontemporal(query, &cpu->geometry);
-  cpu->is_prefetching = query->device->has_builtin_prefetch;
-  return RLO_OK;
 }
 
 /* The ends of a row cost about as much as 180 bytes, as in family rows. Where
  * values are computed one at a time, arithmetic costs more than memory. */
-static double predict(const rlo__family_query *query) {
-  rows_plan plan;
-  if (choose(query, &plan) != RLO_OK) {
-    return 0.0;
+static double judge(const rlo__family_query *query, rlo__str *why) {
+  if (!is_applicable(query, why)) {
+    return RLO__REFUSED;
   }
+  rows_plan plan;
+  choose(query, &plan);
   double bytes = (double)plan.row_bytes;
   double max = rlo__arith_has_vectors(query->problem) ? 0.9 : 0.3;
   return max * bytes / (bytes + 180.0);
@@ -158,30 +113,32 @@ static int64_t pages_in_turns(const rlo_device_info *device) {
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   rows_plan plan;
-  RLO_TRY(choose(query, &plan));
+  choose(query, &plan);
   const rlo__grid_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_compute_rows", launch));
-  RLO_TRY(rlo__arith_define(problem, launch));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_LANES", rlo__arith_has_vectors(problem) ? 16 : 1));
+  int32_t batch = cpu->y_axis;
+  const rlo__constant constants[] = {
+      {"RLO_LANES", rlo__arith_has_vectors(problem) ? 16 : 1},
+      {"RLO_STREAMS", pages_in_turns(query->device)},
+      {0}};
+  const rlo__arg args[] = {
+      rlo__arg_int(rlo__grid_find(&cpu->grid, batch)),
+      rlo__arg_index(batch >= 0 ? problem->extents[batch] : 1),
+      rlo__arg_index(plan.batch_rows),
+      rlo__arg_stride(&problem->src, batch),
+      rlo__arg_stride(&problem->dst, batch),
+      rlo__arg_int(rlo__grid_find(&cpu->grid, cpu->x_axis)),
+      rlo__arg_index(plan.row_units),
+      rlo__arg_index(plan.chunk_units),
+      {0}};
   RLO_TRY(
-      rlo__launch_define(launch, "RLO_STREAMS", pages_in_turns(query->device)));
-  RLO_TRY(add_arguments(problem, &plan, launch));
-  RLO_TRY(rlo__arith_add_factors(problem, launch));
-  RLO_TRY(rlo__grid_add_guards(query, cpu, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(problem, &words);
-  rlo__str_printf(&words,
-                  ", rows of %lld bytes, %lld to a group%s",
-                  (long long)plan.row_bytes,
-                  (long long)plan.batch_rows,
-                  cpu->is_nontemporal ? ", non-temporal stores" : "");
+      rlo__grid_emit(query, cpu, "cpu_compute_rows", constants, args, launch));
+  rlo__launch_describe(launch,
+                       ", rows of %lld bytes, %lld to a group%s",
+                       (long long)plan.row_bytes,
+                       (long long)plan.batch_rows,
+                       cpu->is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_compute_rows = {"compute_rows",
-                                                  RLO_DEVICE_CLASS_CPU,
-                                                  is_applicable,
-                                                  predict,
-                                                  emit,
-                                                  RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_rows = {
+    "compute_rows", RLO_DEVICE_CLASS_CPU, judge, emit, RLO__FAMILY_COMPUTES};

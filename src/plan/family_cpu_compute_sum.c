@@ -68,28 +68,23 @@ static bool sum_fits(const rlo_problem *problem) {
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem)) {
-    rlo__str_append(why, "it sums nothing");
-    return false;
+    return RLO__REFUSE(why, "it sums nothing");
   }
   if (problem->num_guards > 0) {
-    rlo__str_printf(
+    return RLO__REFUSE(
         why, "it has %d guards; the kernel takes none", problem->num_guards);
-    return false;
   }
   if (!rlo__arith_has_vectors(problem) ||
       rlo__dtype_info_of(problem->arithmetic.src_type)->format.is_unsigned) {
-    rlo__str_append(why, "the kernel does not take these types");
-    return false;
+    return RLO__REFUSE(why, "the kernel does not take these types");
   }
   if (!is_along_rows(problem) && contiguous_cells(problem) < 0) {
-    rlo__str_append(why,
-                    "neither the innermost summed axis nor a kept one is "
-                    "contiguous in the source");
-    return false;
+    return RLO__REFUSE(why,
+                       "neither the innermost summed axis nor a kept one is "
+                       "contiguous in the source");
   }
   if (!sum_fits(problem)) {
-    rlo__str_append(why, "its sum has too many axes, or too long ones");
-    return false;
+    return RLO__REFUSE(why, "its sum has too many axes, or too long ones");
   }
   rlo__geometry g = rlo__geometry_of(query);
   /* Two grid vectors more than kernels that move. */
@@ -129,37 +124,25 @@ static int64_t choose_cells(const rlo__family_query *query,
 
 static rlo_status choose(const rlo__family_query *query, sum_plan *plan) {
   const rlo_problem *problem = query->problem;
-  *plan = (sum_plan){
-      .cpu = {.geometry = rlo__geometry_of(query), .x_axis = -1, .y_axis = -1},
-      .num_sum_axes = rlo__arith_num_sum_axes(problem),
-      .is_along_rows = is_along_rows(problem)};
+  *plan = (sum_plan){.cpu = rlo__grid_plan_of(query),
+                     .num_sum_axes = rlo__arith_num_sum_axes(problem),
+                     .is_along_rows = is_along_rows(problem)};
   int32_t cell_axes = problem->num_axes - plan->num_sum_axes;
   plan->cell_axis =
       plan->is_along_rows ? cell_axes - 1 : contiguous_cells(problem);
   plan->group_cells = choose_cells(query, plan);
   for (int32_t a = 0; a < cell_axes; ++a) {
     int64_t step = a == plan->cell_axis ? plan->group_cells : 1;
-    RLO_TRY(rlo__grid_add_axis(&plan->cpu.grid, problem, a, step));
+    rlo__grid_add_axis(&plan->cpu.grid, problem, a, step);
   }
   rlo__grid_sort_by_src(&plan->cpu.grid);
-  plan->cpu.is_prefetching = query->device->has_builtin_prefetch;
   return rlo__arith_sum_levels(query, &plan->sum_levels);
 }
 
-static double predict(const rlo__family_query *query) {
-  return is_along_rows(query->problem) ? 0.8 : 0.6;
-}
-
-/* The outer summed axes, as the grid vectors of the kernel. */
-static rlo_status add_sum_axes(const rlo_problem *problem,
-                               const sum_plan *plan,
-                               rlo__launch *launch) {
-  int32_t first = problem->num_axes - plan->num_sum_axes;
-  int32_t count = plan->num_sum_axes - 1;
-  const rlo__grid_plan *cpu = &plan->cpu;
-  RLO_TRY(rlo__grid_add_int(launch, count));
-  RLO_TRY(rlo__grid_add_vector(cpu, launch, problem->extents + first, count));
-  return rlo__grid_add_vector(cpu, launch, problem->src.axis + first, count);
+static double judge(const rlo__family_query *query, rlo__str *why) {
+  return !is_applicable(query, why)      ? RLO__REFUSED
+         : is_along_rows(query->problem) ? 0.8
+                                         : 0.6;
 }
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
@@ -169,35 +152,32 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo__grid_plan *cpu = &plan.cpu;
   int32_t cell = plan.cell_axis;
   int32_t last = problem->num_axes - 1;
-  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_compute_sum", launch));
-  RLO_TRY(rlo__arith_define(problem, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_ALONG_ROWS", plan.is_along_rows));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
-  RLO_TRY(rlo__arith_define_block(query, launch));
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, cell)));
+  /* The outer summed axes. */
+  int32_t first = problem->num_axes - plan.num_sum_axes;
+  int32_t count = plan.num_sum_axes - 1;
+  const rlo__constant constants[] = {{"RLO_ALONG_ROWS", plan.is_along_rows},
+                                     {"RLO_SUM_LEVELS", plan.sum_levels},
+                                     {0}};
+  const rlo__arg args[] = {
+      rlo__arg_int(rlo__grid_find(&cpu->grid, cell)),
+      rlo__arg_index(cell >= 0 ? problem->extents[cell] : 1),
+      rlo__arg_stride(&problem->src, cell),
+      rlo__arg_stride(&problem->dst, cell),
+      rlo__arg_int(count),
+      rlo__arg_vector(problem->extents + first, count),
+      rlo__arg_vector(problem->src.axis + first, count),
+      rlo__arg_index(problem->extents[last]),
+      rlo__arg_stride(&problem->src, last),
+      rlo__arg_index(plan.group_cells),
+      {0}};
   RLO_TRY(
-      rlo__grid_add_index(cpu, launch, cell >= 0 ? problem->extents[cell] : 1));
-  RLO_TRY(rlo__grid_add_index(
-      cpu, launch, cell >= 0 ? problem->src.axis[cell] : 0));
-  RLO_TRY(rlo__grid_add_index(
-      cpu, launch, cell >= 0 ? problem->dst.axis[cell] : 0));
-  RLO_TRY(add_sum_axes(problem, &plan, launch));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, problem->extents[last]));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, problem->src.axis[last]));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plan.group_cells));
-  RLO_TRY(rlo__arith_add_factors(problem, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(problem, &words);
-  rlo__str_printf(&words,
-                  ", %s, %lld cells to a group",
-                  plan.is_along_rows ? "along rows" : "down columns",
-                  (long long)plan.group_cells);
+      rlo__grid_emit(query, cpu, "cpu_compute_sum", constants, args, launch));
+  rlo__launch_describe(launch,
+                       ", %s, %lld cells to a group",
+                       plan.is_along_rows ? "along rows" : "down columns",
+                       (long long)plan.group_cells);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_compute_sum = {"compute_sum",
-                                                 RLO_DEVICE_CLASS_CPU,
-                                                 is_applicable,
-                                                 predict,
-                                                 emit,
-                                                 RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_sum = {
+    "compute_sum", RLO_DEVICE_CLASS_CPU, judge, emit, RLO__FAMILY_COMPUTES};

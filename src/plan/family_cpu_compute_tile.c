@@ -21,31 +21,26 @@ enum {
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   if (problem->update != RLO_UPDATE_COMBINE || rlo_problem_is_sum(problem)) {
-    rlo__str_append(why, "it sums, or computes nothing");
-    return false;
+    return RLO__REFUSE(why, "it sums, or computes nothing");
   }
   if (!query->device->has_vector_shuffle || !rlo__arith_has_vectors(problem)) {
-    rlo__str_append(why, "it takes vectors, which device or types lack");
-    return false;
+    return RLO__REFUSE(why, "it takes vectors, which device or types lack");
   }
   if (problem->num_guards > 0) {
-    rlo__str_printf(
+    return RLO__REFUSE(
         why, "it has %d guards; the kernel takes none", problem->num_guards);
-    return false;
   }
   rlo__geometry g = rlo__geometry_of(query);
   if (g.dst_axis < 0 || g.src_axis < 0 || g.run_axis >= 0) {
-    rlo__str_append(why, "no two axes are contiguous, one on either side");
-    return false;
+    return RLO__REFUSE(why, "no two axes are contiguous, one on either side");
   }
   if (problem->extents[g.dst_axis] < MIN_SIDE ||
       problem->extents[g.src_axis] < MIN_SIDE) {
-    rlo__str_printf(why,
-                    "its plane is %lld x %lld; each side must be %d or more",
-                    (long long)problem->extents[g.src_axis],
-                    (long long)problem->extents[g.dst_axis],
-                    MIN_SIDE);
-    return false;
+    return RLO__REFUSE(why,
+                       "its plane is %lld x %lld; each side must be %d or more",
+                       (long long)problem->extents[g.src_axis],
+                       (long long)problem->extents[g.dst_axis],
+                       MIN_SIDE);
   }
   return rlo__grid_is_within_limits(
       query, &g, problem->num_axes, NUM_SCALARS, why);
@@ -57,30 +52,27 @@ static int64_t tile_y(const rlo_problem *problem) {
       MAX_TILE_Y);
 }
 
-static rlo_status choose(const rlo__family_query *query, rlo__grid_plan *plan) {
+static rlo__grid_plan choose(const rlo__family_query *query) {
   const rlo_problem *problem = query->problem;
-  *plan = (rlo__grid_plan){.geometry = rlo__geometry_of(query)};
-  plan->x_axis = plan->geometry.dst_axis;
-  plan->y_axis = plan->geometry.src_axis;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == plan->x_axis   ? TILE_X
-                   : a == plan->y_axis ? tile_y(problem)
-                                       : 1;
-    RLO_TRY(rlo__grid_add_axis(&plan->grid, problem, a, step));
-  }
+  rlo__grid_plan plan = rlo__grid_plan_of(query);
+  plan.x_axis = plan.geometry.dst_axis;
+  plan.y_axis = plan.geometry.src_axis;
+  rlo__grid_cover(&plan, problem, TILE_X, tile_y(problem));
   /* Groups that follow each other write to the same pages, which are more than
    * those they read. */
-  const int32_t plane_axes[2] = {plan->x_axis, plan->y_axis};
-  rlo__grid_sort(&plan->grid, RLO__GRID_ORDER_DST, plane_axes);
-  plan->is_nontemporal = !rlo__problem_reads_cells(problem) &&
-                         rlo__cpu_wants_nontemporal(query, &plan->geometry) &&
-                         rlo__cpu_rows_are_lines(query, plan->x_axis, TILE_X);
-  plan->is_prefetching = query->device->has_builtin_prefetch;
-  return RLO_OK;
+  const int32_t plane_axes[2] = {plan.x_axis, plan.y_axis};
+  rlo__grid_sort(&plan.grid, RLO__GRID_ORDER_DST, plane_axes);
+  plan.is_nontemporal = !rlo__problem_reads_cells(problem) &&
+                        rlo__cpu_wants_nontemporal(query, &plan.geometry) &&
+                        rlo__cpu_rows_are_lines(query, plan.x_axis, TILE_X);
+  return plan;
 }
 
 /* The share of whole blocks of sixteen. */
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
+  if (!is_applicable(query, why)) {
+    return RLO__REFUSED;
+  }
   rlo__geometry g = rlo__geometry_of(query);
   double x = (double)query->problem->extents[g.dst_axis];
   double y = (double)query->problem->extents[g.src_axis];
@@ -89,34 +81,28 @@ static double predict(const rlo__family_query *query) {
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
-  rlo__grid_plan plan;
-  RLO_TRY(choose(query, &plan));
-  RLO_TRY(rlo__grid_begin(query, &plan, "cpu_compute_tile", launch));
-  RLO_TRY(rlo__arith_define(problem, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_COMPUTE_TILE_X", TILE_X));
-  RLO_TRY(rlo__launch_define(launch, "RLO_COMPUTE_TILE_Y", tile_y(problem)));
+  rlo__grid_plan plan = choose(query);
   int32_t x = plan.x_axis;
   int32_t y = plan.y_axis;
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&plan.grid, x)));
-  RLO_TRY(rlo__grid_add_index(&plan, launch, problem->extents[x]));
-  RLO_TRY(rlo__grid_add_index(&plan, launch, problem->src.axis[x]));
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&plan.grid, y)));
-  RLO_TRY(rlo__grid_add_index(&plan, launch, problem->extents[y]));
-  RLO_TRY(rlo__grid_add_index(&plan, launch, problem->dst.axis[y]));
-  RLO_TRY(rlo__arith_add_factors(problem, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(problem, &words);
-  rlo__str_printf(&words,
-                  ", tile %dx%lld, output order%s",
-                  TILE_X,
-                  (long long)tile_y(problem),
-                  plan.is_nontemporal ? ", non-temporal stores" : "");
+  const rlo__constant constants[] = {{"RLO_COMPUTE_TILE_X", TILE_X},
+                                     {"RLO_COMPUTE_TILE_Y", tile_y(problem)},
+                                     {0}};
+  const rlo__arg args[] = {rlo__arg_int(rlo__grid_find(&plan.grid, x)),
+                           rlo__arg_index(problem->extents[x]),
+                           rlo__arg_stride(&problem->src, x),
+                           rlo__arg_int(rlo__grid_find(&plan.grid, y)),
+                           rlo__arg_index(problem->extents[y]),
+                           rlo__arg_stride(&problem->dst, y),
+                           {0}};
+  RLO_TRY(rlo__grid_emit(
+      query, &plan, "cpu_compute_tile", constants, args, launch));
+  rlo__launch_describe(launch,
+                       ", tile %dx%lld, output order%s",
+                       TILE_X,
+                       (long long)tile_y(problem),
+                       plan.is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_compute_tile = {"compute_tile",
-                                                  RLO_DEVICE_CLASS_CPU,
-                                                  is_applicable,
-                                                  predict,
-                                                  emit,
-                                                  RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_cpu_compute_tile = {
+    "compute_tile", RLO_DEVICE_CLASS_CPU, judge, emit, RLO__FAMILY_COMPUTES};

@@ -28,42 +28,37 @@ typedef struct gather_plan {
   bool is_nontemporal;
 } gather_plan;
 
-static bool sees_last_axis(const rlo_problem *problem, rlo__str *why) {
+static bool takes_last_axis(const rlo_problem *problem, rlo__str *why) {
   int32_t last = problem->num_axes - 1;
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (problem->terms[t].form.axis[last] != 0) {
-      rlo__str_printf(why, "term %d changes along the row", t);
-      return true;
+      return RLO__REFUSE(why, "term %d changes along the row", t);
     }
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     if (problem->guards[g].form.axis[last] != 0) {
-      rlo__str_printf(why, "guard %d cuts rows", g);
-      return true;
+      return RLO__REFUSE(why, "guard %d cuts rows", g);
     }
   }
-  return false;
+  return true;
 }
 
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_terms == 0) {
-    rlo__str_append(why, "every place is linear, which others do better");
-    return false;
+    return RLO__REFUSE(why, "every place is linear, which others do better");
   }
   if (g.run_axis < 0 || g.run_axis != problem->num_axes - 1) {
-    rlo__str_append(why, "the last axis has no stride 1 on both sides");
-    return false;
+    return RLO__REFUSE(why, "the last axis has no stride 1 on both sides");
   }
   if (problem->num_guards > RLO__GRID_MAX_GUARDS) {
-    rlo__str_printf(why,
-                    "it has %d guards; the kernel takes %d",
-                    problem->num_guards,
-                    RLO__GRID_MAX_GUARDS);
-    return false;
+    return RLO__REFUSE(why,
+                       "it has %d guards; the kernel takes %d",
+                       problem->num_guards,
+                       RLO__GRID_MAX_GUARDS);
   }
-  return !sees_last_axis(problem, why);
+  return takes_last_axis(problem, why);
 }
 
 static rlo_status choose(const rlo__family_query *query, gather_plan *plan) {
@@ -75,14 +70,10 @@ static rlo_status choose(const rlo__family_query *query, gather_plan *plan) {
   plan->chunk_units = rlo__cpu_chunk_units(problem, &plan->geometry, last);
   plan->row_chunks = rlo__ceil_div(problem->extents[last], plan->chunk_units);
   plan->row_bytes = plan->chunk_units * unit_bytes;
-  plan->group_rows = 1;
   const int64_t group_bytes = rlo__thresholds.plan_cpu_gather_bytes;
-  if (plan->row_chunks == 1 && plan->row_bytes < group_bytes) {
-    plan->group_rows = group_bytes / plan->row_bytes;
-  }
-  if (plan->group_rows > plan->rows) {
-    plan->group_rows = plan->rows;
-  }
+  bool is_short = plan->row_chunks == 1 && plan->row_bytes < group_bytes;
+  plan->group_rows =
+      is_short ? rlo__min(group_bytes / plan->row_bytes, plan->rows) : 1;
   if (!rlo__mul(rlo__ceil_div(plan->rows, plan->group_rows),
                 plan->row_chunks,
                 &plan->groups)) {
@@ -102,8 +93,11 @@ static rlo_status choose(const rlo__family_query *query, gather_plan *plan) {
 }
 
 /* From measurements against a copy of the same size. */
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
   gather_plan plan;
+  if (!is_applicable(query, why)) {
+    return RLO__REFUSED;
+  }
   if (choose(query, &plan) != RLO_OK || plan.row_bytes < MIN_ROW_BYTES) {
     return 0.01;
   }
@@ -119,38 +113,33 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
       rlo__specialized_fits_32_bits(problem) && plan.geometry.fits_32_bits &&
       plan.rows <= INT32_MAX - plan.group_rows && plan.groups <= INT32_MAX;
   bool is_prefetching = query->device->has_builtin_prefetch;
-  launch->kernel_file = "cpu_gather_rows";
-  RLO_TRY(
-      rlo__launch_define(launch, "RLO_UNIT_BYTES", plan.geometry.unit_bytes));
-  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
-  RLO_TRY(rlo__launch_define(launch, "RLO_NT", plan.is_nontemporal));
-  RLO_TRY(rlo__launch_define(launch, "RLO_PREFETCH", is_prefetching));
-  RLO_TRY(rlo__specialized_define(problem, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_ROWS", plan.rows));
-  RLO_TRY(rlo__launch_define(launch, "RLO_GROUP_ROWS", plan.group_rows));
-  RLO_TRY(rlo__launch_define(launch, "RLO_CHUNK_UNITS", plan.chunk_units));
-  RLO_TRY(rlo__launch_define(launch, "RLO_ROW_CHUNKS", plan.row_chunks));
-  RLO_TRY(rlo__launch_define(launch, "RLO_GATHER_AHEAD", plan.ahead_rows));
-  RLO_TRY(rlo__specialized_add_arguments(problem, launch));
-  launch->work_dim = 1;
-  launch->global_size[0] = (size_t)plan.groups;
-  launch->local_size[0] = 1;
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "%s of %lld bytes, %lld to a group, %d terms%s%s",
-                  plan.row_chunks > 1 ? "chunks of rows" : "rows",
-                  (long long)plan.row_bytes,
-                  (long long)plan.group_rows,
-                  problem->num_terms,
-                  plan.is_nontemporal ? ", non-temporal stores" : "",
-                  is_prefetching ? ", prefetch" : "");
+  const rlo__constant constants[] = {
+      {"RLO_UNIT_BYTES", plan.geometry.unit_bytes},
+      {"RLO_INDEX32", is_index32},
+      {"RLO_NT", plan.is_nontemporal},
+      {"RLO_PREFETCH", is_prefetching},
+      {"RLO_ROWS", plan.rows},
+      {"RLO_GROUP_ROWS", plan.group_rows},
+      {"RLO_CHUNK_UNITS", plan.chunk_units},
+      {"RLO_ROW_CHUNKS", plan.row_chunks},
+      {"RLO_GATHER_AHEAD", plan.ahead_rows},
+      {0}};
+  RLO_TRY(rlo__specialized_emit(query, "cpu_gather_rows", constants, launch));
+  rlo__launch_set_groups(launch, (size_t)plan.groups, 1);
+  rlo__launch_describe(launch,
+                       "%s of %lld bytes, %lld to a group, %d terms%s%s",
+                       plan.row_chunks > 1 ? "chunks of rows" : "rows",
+                       (long long)plan.row_bytes,
+                       (long long)plan.group_rows,
+                       problem->num_terms,
+                       plan.is_nontemporal ? ", non-temporal stores" : "",
+                       is_prefetching ? ", prefetch" : "");
   return RLO_OK;
 }
 
 const rlo__family rlo__family_cpu_gather_rows = {
     "gather_rows",
     RLO_DEVICE_CLASS_CPU,
-    is_applicable,
-    predict,
+    judge,
     emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};

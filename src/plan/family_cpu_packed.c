@@ -27,16 +27,13 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_axes > RLO__GRID_MAX_AXES ||
       (problem->num_axes > 8 && !g.fits_32_bits)) {
-    rlo__str_printf(why, "it has %d axes", problem->num_axes);
-    return false;
+    return RLO__REFUSE(why, "it has %d axes", problem->num_axes);
   }
   if (problem->num_guards > 0) {
-    rlo__str_printf(why, "it has %d guards", problem->num_guards);
-    return false;
+    return RLO__REFUSE(why, "it has %d guards", problem->num_guards);
   }
   if (g.dst_axis < 0 || (g.run_axis < 0 && g.src_axis < 0)) {
-    rlo__str_append(why, "no axis has stride 1 on one of the sides");
-    return false;
+    return RLO__REFUSE(why, "no axis has stride 1 on one of the sides");
   }
   return rlo__packed_block_is_possible(query, &g, why) &&
          rlo__grid_is_within_limits(
@@ -47,9 +44,8 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
 static bool find_cells(const rlo__family_query *query,
                        const rlo__geometry *geometry,
                        rlo__packed_cells *out_cells) {
-  rlo__str unused = rlo__str_over(NULL, 0);
   return geometry->run_axis < 0 &&
-         rlo__packed_cells_find(query, geometry, out_cells, &unused);
+         rlo__packed_cells_find(query, geometry, out_cells);
 }
 
 /* Rows that family rows writes between two that are neighbours in the
@@ -139,10 +135,13 @@ static double predict_matrices(const rlo__packed_block *b) {
 /* From measurements. A small box is not worth a program of its own. Choosing a
  * block takes as long as all the other families' predictions together, and is
  * left out where it cannot matter. */
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
   rlo__geometry g = rlo__geometry_of(query);
   rlo__packed_cells cells;
   rlo__packed_block block;
+  if (!is_applicable(query, why)) {
+    return RLO__REFUSED;
+  }
   if (g.box_bytes < rlo__thresholds.plan_cpu_packed_box_bytes) {
     return 0.02;
   }
@@ -153,32 +152,9 @@ static double predict(const rlo__family_query *query) {
   if (most <= query->to_beat) {
     return most;
   }
-  if (rlo__packed_block_choose(query, &g, &block) != RLO_OK) {
-    return 0.0;
-  }
+  rlo__packed_block_choose(query, &g, &block);
   return block.moves_rows ? predict_rows(query->problem, &block)
                           : predict_matrices(&block);
-}
-
-static rlo_status add_defines(const rlo__family_query *query,
-                              const rlo__packed_block *b,
-                              rlo__launch *launch) {
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_PACKED_ROW", b->moves_rows ? b->num_columns : 0));
-  RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_DIRECT", b->is_direct));
-  if (!b->moves_rows) {
-    int64_t na = rlo__min(b->num_columns, b->tile);
-    int64_t nb = rlo__min(b->num_rows, b->tile);
-    RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_TILE", b->tile));
-    RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NA", na));
-    RLO_TRY(rlo__launch_define(launch, "RLO_PACKED_NB", nb));
-  }
-  RLO_TRY(
-      rlo__launch_define(launch, "RLO_PACKED_STAGE", RLO__PACKED_STAGE_BYTES));
-  return rlo__launch_define(
-      launch, "RLO_PACKED_PLACES", RLO__PACKED_MAX_PLACES);
 }
 
 /* Lines to prefetch with each tile or row, so that a block is in the caches
@@ -202,86 +178,106 @@ static int64_t fetch_lines(const rlo__packed_block *b) {
   return rlo__ceil_div(lines, tiles);
 }
 
-/* The axes of a block, as arguments of the kernel. */
-static rlo_status add_axes(const rlo_problem *problem,
-                           const rlo__packed_block *b,
-                           rlo__launch *launch) {
+static void describe(const rlo__packed_block *b, rlo__launch *launch) {
+  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
+  rlo__launch_describe(
+      launch,
+      "%s %lldx%lld of %lld, runs of %lld and %lld bytes, units of "
+      "%lld bytes, %s%s%s",
+      b->moves_rows ? "rows" : "matrices",
+      (long long)b->num_columns,
+      (long long)b->num_rows,
+      (long long)b->units,
+      (long long)(b->src_run_units * unit_bytes),
+      (long long)(b->dst_run_units * unit_bytes),
+      (long long)unit_bytes,
+      rlo__grid_order_name(b->cpu.order),
+      b->is_direct ? ", direct" : ", staged",
+      b->cpu.is_nontemporal ? ", non-temporal stores" : "");
+}
+
+/** The axes of a block as arguments of the kernel: those of more than a
+ *  point. */
+typedef struct axis_lists {
+  int32_t count;
   int64_t lanes[NUM_VECTORS][RLO__GRID_MAX_AXES];
-  int64_t columns = 0;
-  int64_t rows = 0;
-  int64_t runs = 0;
-  int64_t fetches = 0;
-  int32_t n = 0;
+  /** Bit n: axis n is one of these. */
+  int64_t columns, rows, runs, fetches;
+} axis_lists;
+
+static void list_axes(const rlo_problem *problem,
+                      const rlo__packed_block *b,
+                      axis_lists *out) {
+  *out = (axis_lists){0};
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (b->size[a] == 1) {
       continue;
     }
-    lanes[0][n] = problem->extents[a];
-    lanes[1][n] = b->size[a];
-    lanes[2][n] = rlo__grid_find(&b->cpu.grid, a);
-    lanes[3][n] = problem->src.axis[a];
-    lanes[4][n] = problem->dst.axis[a];
-    lanes[5][n] = b->stage_stride[a];
-    int64_t bit = INT64_C(1) << n;
-    columns |= (b->columns >> a & 1) != 0 ? bit : 0;
-    rows |= (b->rows >> a & 1) != 0 ? bit : 0;
-    runs |= rlo__axis_run_leads(&b->dst_run, b->num_dst_run_axes, a) ? bit : 0;
-    fetches |=
-        rlo__axis_run_leads(&b->src_run, b->num_src_run_axes, a) ? bit : 0;
-    ++n;
+    int32_t n = out->count++;
+    const int64_t numbers[NUM_VECTORS] = {problem->extents[a],
+                                          b->size[a],
+                                          rlo__grid_find(&b->cpu.grid, a),
+                                          problem->src.axis[a],
+                                          problem->dst.axis[a],
+                                          b->stage_stride[a]};
+    for (int32_t v = 0; v < NUM_VECTORS; ++v) {
+      out->lanes[v][n] = numbers[v];
+    }
+    bool is_run = rlo__axis_run_leads(&b->dst_run, b->num_dst_run_axes, a);
+    bool is_fetched = rlo__axis_run_leads(&b->src_run, b->num_src_run_axes, a);
+    out->columns |= (int64_t)(b->columns >> a & 1) << n;
+    out->rows |= (int64_t)(b->rows >> a & 1) << n;
+    out->runs |= (int64_t)is_run << n;
+    out->fetches |= (int64_t)is_fetched << n;
   }
-  RLO_TRY(rlo__grid_add_int(launch, n));
-  for (int32_t v = 0; v < NUM_VECTORS; ++v) {
-    RLO_TRY(rlo__grid_add_vector(&b->cpu, launch, lanes[v], n));
-  }
-  RLO_TRY(rlo__grid_add_int(launch, columns));
-  RLO_TRY(rlo__grid_add_int(launch, rows));
-  RLO_TRY(rlo__grid_add_int(launch, runs));
-  return rlo__grid_add_int(launch, fetches);
-}
-
-static void describe(const rlo__packed_block *b, rlo__launch *launch) {
-  int64_t unit_bytes = b->cpu.geometry.unit_bytes;
-  int64_t src_run_bytes = b->src_run_units * unit_bytes;
-  int64_t dst_run_bytes = b->dst_run_units * unit_bytes;
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "%s %lldx%lld of %lld, runs of %lld and %lld bytes, units of "
-                  "%lld bytes, %s",
-                  b->moves_rows ? "rows" : "matrices",
-                  (long long)b->num_columns,
-                  (long long)b->num_rows,
-                  (long long)b->units,
-                  (long long)src_run_bytes,
-                  (long long)dst_run_bytes,
-                  (long long)unit_bytes,
-                  rlo__grid_order_name(b->cpu.order));
-  rlo__str_append(&words, b->is_direct ? ", direct" : ", staged");
-  rlo__str_append(&words, b->cpu.is_nontemporal ? ", non-temporal stores" : "");
 }
 
 static rlo_status emit_block(const rlo__family_query *query,
-                             const rlo__packed_block *b,
+                             rlo__packed_block *b,
                              rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
-  const rlo__grid_plan *cpu = &b->cpu;
   int64_t first;
   int64_t last;
+  int64_t blocks;
   if (!rlo__form_range(problem, &problem->src, &first, &last)) {
     return rlo__fail_overflow("a position of the source");
   }
-  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_packed", launch));
-  int64_t blocks = rlo__grid_join_groups(
+  RLO_TRY(rlo__grid_join_groups(
       query,
-      b->units * cpu->geometry.unit_bytes,
+      b->units * b->cpu.geometry.unit_bytes,
       rlo__schedule_group_bytes(&query->schedule,
                                 rlo__thresholds.plan_cpu_group_bytes),
-      launch);
-  RLO_TRY(add_defines(query, b, launch));
-  RLO_TRY(add_axes(problem, b, launch));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, blocks));
-  RLO_TRY(rlo__grid_add_int(launch, fetch_lines(b)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, last - problem->src.base + 1));
+      &b->cpu,
+      &blocks));
+  const rlo__constant constants[] = {
+      {"RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle},
+      {"RLO_PACKED_ROW", b->moves_rows ? b->num_columns : 0},
+      {"RLO_PACKED_DIRECT", b->is_direct},
+      {"RLO_PACKED_STAGE", RLO__PACKED_STAGE_BYTES},
+      {"RLO_PACKED_PLACES", RLO__PACKED_MAX_PLACES},
+      {b->moves_rows ? NULL : "RLO_PACKED_TILE", b->tile},
+      {"RLO_PACKED_NA", rlo__min(b->num_columns, b->tile)},
+      {"RLO_PACKED_NB", rlo__min(b->num_rows, b->tile)},
+      {0}};
+  axis_lists axes;
+  list_axes(problem, b, &axes);
+  const rlo__arg args[] = {rlo__arg_int(axes.count),
+                           rlo__arg_vector(axes.lanes[0], axes.count),
+                           rlo__arg_vector(axes.lanes[1], axes.count),
+                           rlo__arg_vector(axes.lanes[2], axes.count),
+                           rlo__arg_vector(axes.lanes[3], axes.count),
+                           rlo__arg_vector(axes.lanes[4], axes.count),
+                           rlo__arg_vector(axes.lanes[5], axes.count),
+                           rlo__arg_int(axes.columns),
+                           rlo__arg_int(axes.rows),
+                           rlo__arg_int(axes.runs),
+                           rlo__arg_int(axes.fetches),
+                           rlo__arg_index(blocks),
+                           rlo__arg_int(fetch_lines(b)),
+                           rlo__arg_index(last - problem->src.base + 1),
+                           {0}};
+  RLO_TRY(
+      rlo__grid_emit(query, &b->cpu, "cpu_packed", constants, args, launch));
   describe(b, launch);
   return RLO_OK;
 }
@@ -293,9 +289,9 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
     return rlo__packed_cells_emit(query, &cells, launch);
   }
   rlo__packed_block block;
-  RLO_TRY(rlo__packed_block_choose(query, &g, &block));
+  rlo__packed_block_choose(query, &g, &block);
   return emit_block(query, &block, launch);
 }
 
 const rlo__family rlo__family_cpu_packed = {
-    "packed", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};
+    "packed", RLO_DEVICE_CLASS_CPU, judge, emit, 0};

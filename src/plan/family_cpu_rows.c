@@ -57,8 +57,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   rlo__geometry g = rlo__geometry_of(query);
   if (problem->num_axes > 0 && g.run_axis < 0) {
-    rlo__str_append(why, "no axis has stride 1 on both sides");
-    return false;
+    return RLO__REFUSE(why, "no axis has stride 1 on both sides");
   }
   if (g.run_axis >= 0 && !rlo__cpu_takes_row_guards(problem, g.run_axis, why)) {
     return false;
@@ -204,52 +203,49 @@ static bool reads_are_dense(const rlo_problem *problem, const rows_plan *plan) {
          (is_close || plan->src_run_bytes >= PAGE_BYTES);
 }
 
-static rlo_status choose(const rlo__family_query *query, rows_plan *plan) {
+static void choose(const rlo__family_query *query, rows_plan *plan) {
   const rlo_problem *problem = query->problem;
-  rlo__geometry g = rlo__geometry_of(query);
-  int32_t run = g.run_axis;
-  *plan = (rows_plan){.cpu = {.geometry = g, .x_axis = run, .y_axis = -1},
-                      .row_units = run >= 0 ? problem->extents[run] : 1,
-                      .num_rows = 1};
+  *plan = (rows_plan){.cpu = rlo__grid_plan_of(query), .num_rows = 1};
   rlo__grid_plan *cpu = &plan->cpu;
+  const rlo__geometry *g = &cpu->geometry;
+  int32_t run = cpu->x_axis = g->run_axis;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     plan->size[a] = 1;
   }
-  plan->row_bytes = g.unit_bytes;
+  plan->row_units = run >= 0 ? problem->extents[run] : 1;
+  if (!rlo__mul(plan->row_units, g->unit_bytes, &plan->row_bytes)) {
+    plan->row_bytes = INT64_MAX;
+  }
   if (run >= 0) {
-    if (!rlo__mul(plan->row_units, g.unit_bytes, &plan->row_bytes)) {
-      plan->row_bytes = INT64_MAX;
-    }
     plan->is_aligned = rlo__cpu_rows_are_lines(query, run, plan->row_units);
-    plan->size[run] = rlo__cpu_chunk_units(problem, &g, run);
+    plan->size[run] = rlo__cpu_chunk_units(problem, g, run);
     plan->src_run = rlo__axis_run_find(problem, &problem->src, run);
     plan->dst_run = rlo__axis_run_find(problem, &problem->dst, run);
     choose_block(problem, plan);
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (a != run || plan->size[a] < problem->extents[a]) {
-      RLO_TRY(rlo__grid_add_blocks(&cpu->grid, problem, a, plan->size[a]));
+      rlo__grid_add_blocks(&cpu->grid, problem, a, plan->size[a]);
     }
   }
-  cpu->order = query->schedule.order;
   const int32_t plane_axes[2] = {run, -1};
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   bool has_lines =
       plan->is_aligned || plan->dst_run_bytes >= RLO__CPU_MIN_LINED_BYTES;
-  cpu->is_nontemporal = has_lines && rlo__cpu_wants_nontemporal(query, &g);
+  cpu->is_nontemporal = has_lines && rlo__cpu_wants_nontemporal(query, g);
   plan->is_dense = reads_are_dense(problem, plan);
-  cpu->is_prefetching = query->device->has_builtin_prefetch && !g.is_fill &&
+  cpu->is_prefetching = cpu->is_prefetching && !g->is_fill &&
                         (plan->is_dense || plan->row_bytes >= MIN_OPENED_BYTES);
-  return RLO_OK;
 }
 
 /* From measurements. Shorter rows than a line cost more than with family
  * packed, where that takes them. */
-static double predict(const rlo__family_query *query) {
-  rows_plan plan;
-  if (choose(query, &plan) != RLO_OK) {
-    return 0.0;
+static double judge(const rlo__family_query *query, rlo__str *why) {
+  if (!is_applicable(query, why)) {
+    return RLO__REFUSED;
   }
+  rows_plan plan;
+  choose(query, &plan);
   double bytes = (double)plan.row_bytes;
   if (plan.is_aligned) {
     return 0.95 * bytes / (bytes + 4.0);
@@ -312,82 +308,77 @@ static int32_t lean_axis(const rlo_problem *problem, const rows_plan *plan) {
                                     : NO_AXIS;
 }
 
-/* Arguments 10 to 19 of cl/cpu_rows.cl. */
-static rlo_status add_arguments(const rlo_problem *problem,
-                                const rows_plan *plan,
-                                int64_t blocks,
-                                rlo__launch *launch) {
-  const rlo__grid_plan *cpu = &plan->cpu;
-  const rlo__grid *grid = &cpu->grid;
-  int64_t points[RLO__GRID_MAX_AXES];
-  int64_t steps[RLO__GRID_MAX_AXES];
-  int64_t fetch_axes = 0;
-  int64_t first;
-  int64_t end;
-  for (int32_t n = 0; n < grid->num_axes; ++n) {
-    int32_t a = grid->axes[n].problem_axis;
-    points[n] = problem->extents[a];
-    steps[n] = plan->size[a];
-    bool is_run = rlo__axis_run_leads(&plan->src_run, plan->num_src_axes, a);
-    fetch_axes |= is_run ? INT64_C(1) << n : 0;
-  }
-  RLO_TRY(readable_units(problem, plan, &first, &end));
-  RLO_TRY(rlo__grid_add_vector(cpu, launch, points, grid->num_axes));
-  RLO_TRY(rlo__grid_add_vector(cpu, launch, steps, grid->num_axes));
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(grid, cpu->x_axis)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, plan->row_units));
-  RLO_TRY(rlo__grid_add_int(launch, lean_axis(problem, plan)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, blocks));
-  RLO_TRY(rlo__grid_add_int(launch, fetch_axes));
-  RLO_TRY(rlo__grid_add_int(launch, fetch_lines(plan)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, first));
-  return rlo__grid_add_index(cpu, launch, end);
-}
-
 static void describe(const rows_plan *plan, rlo__launch *launch) {
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
   const rlo__grid_plan *cpu = &plan->cpu;
   int64_t unit_bytes = cpu->geometry.unit_bytes;
-  rlo__str_printf(&words,
-                  "rows of %lld bytes, units of %lld bytes",
-                  (long long)plan->row_bytes,
-                  (long long)unit_bytes);
+  rlo__launch_describe(launch,
+                       "rows of %lld bytes, units of %lld bytes",
+                       (long long)plan->row_bytes,
+                       (long long)unit_bytes);
   if (cpu->x_axis >= 0 && plan->size[cpu->x_axis] < plan->row_units) {
-    rlo__str_printf(&words,
-                    ", chunks of %lld KiB",
-                    (long long)(plan->size[cpu->x_axis] * unit_bytes / 1024));
+    rlo__launch_describe(
+        launch,
+        ", chunks of %lld KiB",
+        (long long)(plan->size[cpu->x_axis] * unit_bytes / 1024));
   } else {
-    rlo__str_printf(&words,
-                    ", %lld to a block, runs of %lld and %lld bytes",
-                    (long long)plan->num_rows,
-                    (long long)plan->src_run_bytes,
-                    (long long)plan->dst_run_bytes);
+    rlo__launch_describe(launch,
+                         ", %lld to a block, runs of %lld and %lld bytes",
+                         (long long)plan->num_rows,
+                         (long long)plan->src_run_bytes,
+                         (long long)plan->dst_run_bytes);
   }
-  rlo__str_printf(&words, ", %s", rlo__grid_order_name(cpu->order));
-  rlo__str_append(&words, cpu->is_nontemporal ? ", non-temporal stores" : "");
-  rlo__str_append(&words, cpu->is_prefetching ? ", prefetch" : "");
+  rlo__launch_describe(launch,
+                       ", %s%s%s",
+                       rlo__grid_order_name(cpu->order),
+                       cpu->is_nontemporal ? ", non-temporal stores" : "",
+                       cpu->is_prefetching ? ", prefetch" : "");
 }
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
   rows_plan plan;
-  RLO_TRY(choose(query, &plan));
-  const rlo__grid_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_rows", launch));
+  choose(query, &plan);
+  rlo__grid_plan *cpu = &plan.cpu;
+  const rlo__grid *grid = &cpu->grid;
   int64_t block_bytes = plan.num_rows * cpu->geometry.unit_bytes *
                         (cpu->x_axis >= 0 ? plan.size[cpu->x_axis] : 1);
-  int64_t blocks = rlo__grid_join_groups(
+  int64_t blocks;
+  RLO_TRY(rlo__grid_join_groups(
       query,
       block_bytes,
       rlo__schedule_group_bytes(&query->schedule,
                                 rlo__thresholds.plan_cpu_group_bytes),
-      launch);
-  RLO_TRY(rlo__launch_define(launch, "RLO_ROWS_PLACES", MAX_PLACES));
-
-  RLO_TRY(add_arguments(query->problem, &plan, blocks, launch));
-  RLO_TRY(rlo__grid_add_guards(query, cpu, launch));
+      cpu,
+      &blocks));
+  int64_t points[RLO__GRID_MAX_AXES];
+  int64_t steps[RLO__GRID_MAX_AXES];
+  int64_t fetch_axes = 0;
+  for (int32_t n = 0; n < grid->num_axes; ++n) {
+    int32_t a = grid->axes[n].problem_axis;
+    points[n] = problem->extents[a];
+    steps[n] = plan.size[a];
+    bool is_run = rlo__axis_run_leads(&plan.src_run, plan.num_src_axes, a);
+    fetch_axes |= is_run ? INT64_C(1) << n : 0;
+  }
+  int64_t first;
+  int64_t end;
+  RLO_TRY(readable_units(problem, &plan, &first, &end));
+  const rlo__constant constants[] = {{"RLO_ROWS_PLACES", MAX_PLACES}, {0}};
+  const rlo__arg args[] = {rlo__arg_vector(points, grid->num_axes),
+                           rlo__arg_vector(steps, grid->num_axes),
+                           rlo__arg_int(rlo__grid_find(grid, cpu->x_axis)),
+                           rlo__arg_index(plan.row_units),
+                           rlo__arg_int(lean_axis(problem, &plan)),
+                           rlo__arg_index(blocks),
+                           rlo__arg_int(fetch_axes),
+                           rlo__arg_int(fetch_lines(&plan)),
+                           rlo__arg_index(first),
+                           rlo__arg_index(end),
+                           {0}};
+  RLO_TRY(rlo__grid_emit(query, cpu, "cpu_rows", constants, args, launch));
   describe(&plan, launch);
   return RLO_OK;
 }
 
 const rlo__family rlo__family_cpu_rows = {
-    "rows", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};
+    "rows", RLO_DEVICE_CLASS_CPU, judge, emit, 0};

@@ -25,13 +25,11 @@ typedef struct segment_sum_plan {
 
 /** Tells if no term and no guard depends on an axis. */
 static bool is_free(const rlo_problem *problem, int32_t axis) {
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    if (problem->terms[t].form.axis[axis] != 0) {
-      return false;
-    }
-  }
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    if (problem->guards[g].form.axis[axis] != 0) {
+  for (int32_t n = 0; n < problem->num_terms + problem->num_guards; ++n) {
+    const rlo_form *form = n < problem->num_terms
+                               ? &problem->terms[n].form
+                               : &problem->guards[n - problem->num_terms].form;
+    if (form->axis[axis] != 0) {
       return false;
     }
   }
@@ -42,27 +40,22 @@ static bool is_applicable(const rlo__family_query *request, rlo__str *why) {
   const rlo_problem *problem = request->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem) ||
       problem->num_terms == 0) {
-    rlo__str_append(why, "it does not sum points at computed positions");
-    return false;
+    return RLO__REFUSE(why, "it does not sum points at computed positions");
   }
   if (rlo__arith_num_sum_axes(problem) != 1) {
-    rlo__str_printf(why,
-                    "%d axes are summed; the kernel takes one",
-                    rlo__arith_num_sum_axes(problem));
-    return false;
+    return RLO__REFUSE(why,
+                       "%d axes are summed; the kernel takes one",
+                       rlo__arith_num_sum_axes(problem));
   }
   if (rlo__geometry_of(request).num_pad_guards > 0) {
-    rlo__str_append(why, "it pads, which the kernel does not support");
-    return false;
+    return RLO__REFUSE(why, "it pads, which the kernel does not support");
   }
   if (rlo__problem_reads_cells(problem)) {
-    rlo__str_append(why, "it adds to the cells; the kernel overwrites them");
-    return false;
+    return RLO__REFUSE(why, "it adds to the cells; the kernel overwrites them");
   }
   if (!rlo__arith_has_vectors(problem) ||
       rlo__dtype_info_of(problem->arithmetic.src_type)->format.is_unsigned) {
-    rlo__str_append(why, "the kernel does not support these types");
-    return false;
+    return RLO__REFUSE(why, "the kernel does not support these types");
   }
   return true;
 }
@@ -80,17 +73,18 @@ static rlo_status choose(const rlo__family_query *request,
   int32_t row_axes = plan->has_columns ? last - 1 : last;
   RLO_TRY(rlo__geometry_count_points(problem, 0, row_axes, &plan->rows));
   int64_t columns = plan->has_columns ? problem->extents[column] : 1;
-  plan->group_rows =
-      rlo__ceil_div(rlo__thresholds.plan_cpu_segment_sum_cells, columns);
-  if (plan->group_rows > plan->rows) {
-    plan->group_rows = plan->rows;
-  }
+  plan->group_rows = rlo__min(
+      rlo__ceil_div(rlo__thresholds.plan_cpu_segment_sum_cells, columns),
+      plan->rows);
   plan->groups = rlo__ceil_div(plan->rows, plan->group_rows);
   return rlo__arith_sum_levels(request, &plan->sum_levels);
 }
 
-static double predict(const rlo__family_query *request) {
+static double judge(const rlo__family_query *request, rlo__str *why) {
   segment_sum_plan plan;
+  if (!is_applicable(request, why)) {
+    return RLO__REFUSED;
+  }
   if (choose(request, &plan) != RLO_OK) {
     return 0.01;
   }
@@ -105,38 +99,30 @@ static rlo_status emit(const rlo__family_query *request, rlo__launch *launch) {
       rlo__specialized_fits_32_bits(problem) &&
       plan.rows <= INT32_MAX - plan.group_rows &&
       problem->extents[problem->num_axes - 1] <= INT32_MAX - RLO_SUM_BLOCK;
-  launch->kernel_file = "cpu_segment_sum";
-  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
-  RLO_TRY(rlo__specialized_define(problem, launch));
-  RLO_TRY(rlo__arith_define(problem, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_LANES", LANES));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
-  RLO_TRY(rlo__arith_define_ends(problem, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_HAS_COLUMNS", plan.has_columns));
-  RLO_TRY(rlo__launch_define(launch, "RLO_DOWN", plan.is_down));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_PREFETCH", request->device->has_builtin_prefetch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_ROWS", plan.rows));
-  RLO_TRY(rlo__launch_define(launch, "RLO_GROUP_ROWS", plan.group_rows));
-  RLO_TRY(rlo__specialized_add_arguments(problem, launch));
-  RLO_TRY(rlo__arith_add_factors(problem, launch));
-  launch->work_dim = 1;
-  launch->global_size[0] = (size_t)plan.groups;
-  launch->local_size[0] = 1;
-  rlo__str text = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(problem, &text);
-  rlo__str_printf(&text,
-                  ", %s, %lld rows of cells to a group, %d terms",
-                  plan.is_down ? "sixteen columns together" : "cell by cell",
-                  (long long)plan.group_rows,
-                  problem->num_terms);
+  const rlo__constant constants[] = {
+      {"RLO_INDEX32", is_index32},
+      {"RLO_LANES", LANES},
+      {"RLO_SUM_LEVELS", plan.sum_levels},
+      {"RLO_HAS_COLUMNS", plan.has_columns},
+      {"RLO_DOWN", plan.is_down},
+      {"RLO_PREFETCH", request->device->has_builtin_prefetch},
+      {"RLO_ROWS", plan.rows},
+      {"RLO_GROUP_ROWS", plan.group_rows},
+      {0}};
+  RLO_TRY(rlo__specialized_emit(request, "cpu_segment_sum", constants, launch));
+  rlo__launch_set_groups(launch, (size_t)plan.groups, 1);
+  rlo__launch_describe(
+      launch,
+      ", %s, %lld rows of cells to a group, %d terms",
+      plan.is_down ? "sixteen columns together" : "cell by cell",
+      (long long)plan.group_rows,
+      problem->num_terms);
   return RLO_OK;
 }
 
 const rlo__family rlo__family_cpu_segment_sum = {
     "segment_sum",
     RLO_DEVICE_CLASS_CPU,
-    is_applicable,
-    predict,
+    judge,
     emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};

@@ -17,8 +17,9 @@ typedef struct skinny_plan {
   bool is_split;
   int64_t short_units;
   int64_t long_units;
-  /** Units of the long axis that one group moves. */
+  /** Units of the long axis that one step of a group moves. */
   int64_t chunk_units;
+  int64_t group_bytes;
   int64_t dst_alignment;
 } skinny_plan;
 
@@ -39,16 +40,15 @@ static bool find_sides(const rlo_problem *problem,
                    p->src_ld <= MAX_SHORT && p->nb >= line_units;
   bool can_join = is_short(p->nb) && p->dst_ld == p->nb && p->na >= line_units;
   if (!can_split && !can_join) {
-    rlo__str_printf(why,
-                    "its plane is %lld x %lld with steps of %lld and %lld; "
-                    "one side must be %d to %d, closely packed",
-                    (long long)p->na,
-                    (long long)p->nb,
-                    (long long)p->src_ld,
-                    (long long)p->dst_ld,
-                    MIN_SHORT,
-                    MAX_SHORT);
-    return false;
+    return RLO__REFUSE(why,
+                       "its plane is %lld x %lld with steps of %lld and %lld; "
+                       "one side must be %d to %d, closely packed",
+                       (long long)p->na,
+                       (long long)p->nb,
+                       (long long)p->src_ld,
+                       (long long)p->dst_ld,
+                       MIN_SHORT,
+                       MAX_SHORT);
   }
   out->is_split = can_split;
   out->short_units = can_split ? p->na : p->nb;
@@ -56,53 +56,47 @@ static bool find_sides(const rlo_problem *problem,
   return true;
 }
 
-static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
-  rlo__geometry g = rlo__geometry_of(query);
-  skinny_plan plan;
-  return find_sides(query->problem, &g, &plan, why) &&
-         rlo__grid_is_within_limits(query,
-                                    &g,
-                                    query->problem->num_axes - 1,
-                                    RLO__PLANE_NUM_SCALARS + 1,
-                                    why);
-}
-
-/* Called only if applicable. */
-static rlo_status choose(const rlo__family_query *query, skinny_plan *plan) {
+static bool choose(const rlo__family_query *query,
+                   skinny_plan *plan,
+                   rlo__str *why) {
   const rlo_problem *problem = query->problem;
-  *plan = (skinny_plan){.cpu = {.geometry = rlo__geometry_of(query)}};
+  *plan = (skinny_plan){.cpu = rlo__grid_plan_of(query)};
   rlo__grid_plan *cpu = &plan->cpu;
-  rlo__str unused = rlo__str_over(NULL, 0);
-  if (!find_sides(problem, &cpu->geometry, plan, &unused)) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "skinny was given a plane without a tiny side");
+  if (!find_sides(problem, &cpu->geometry, plan, why) ||
+      !rlo__grid_is_within_limits(query,
+                                  &cpu->geometry,
+                                  problem->num_axes - 1,
+                                  RLO__PLANE_NUM_SCALARS + 1,
+                                  why)) {
+    return false;
   }
-  int64_t unit_bytes = cpu->geometry.unit_bytes;
-  int64_t line_units = RLO__CPU_LINE_BYTES / unit_bytes;
-  int64_t group_bytes = rlo__schedule_group_bytes(
+  int64_t line_units = RLO__CPU_LINE_BYTES / cpu->geometry.unit_bytes;
+  plan->group_bytes = rlo__schedule_group_bytes(
       &query->schedule, rlo__thresholds.plan_cpu_skinny_bytes);
-  int64_t lines = group_bytes / RLO__CPU_LINE_BYTES / plan->short_units;
+  int64_t lines = plan->group_bytes / RLO__CPU_LINE_BYTES / plan->short_units;
   plan->chunk_units = lines * line_units;
   const rlo__plane *p = &plan->plane;
-  int64_t tile_a = plan->is_split ? p->na : plan->chunk_units;
-  int64_t tile_b = plan->is_split ? plan->chunk_units : p->nb;
-  cpu->order = query->schedule.order;
-  RLO_TRY(rlo__plane_lay_grid(problem, p, tile_a, tile_b, cpu));
+  cpu->x_axis = p->a_axis;
+  cpu->y_axis = p->b_axis;
+  rlo__grid_cover(cpu,
+                  problem,
+                  plan->is_split ? p->na : plan->chunk_units,
+                  plan->is_split ? plan->chunk_units : p->nb);
+  const int32_t plane_axes[2] = {p->a_axis, p->b_axis};
+  rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   /* Joined structures are stored as one run, whose pieces are whole lines. */
-  plan->dst_alignment = rlo__cpu_dst_alignment(
-      query, &cpu->grid, plan->is_split ? p->a_axis : -1);
+  plan->dst_alignment = rlo__grid_dst_alignment(
+      query, &cpu->grid, plan->is_split ? p->a_axis : -1, RLO__CPU_LINE_BYTES);
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(query, &cpu->geometry);
-  /* Only code paths that stage lines use it. */
-  cpu->is_prefetching = query->device->has_builtin_prefetch;
-  return RLO_OK;
+  return true;
 }
 
 /* From measurements: as a copy, except for small units, which take more
  * shuffles, and where lines are staged. */
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
   skinny_plan plan;
-  if (choose(query, &plan) != RLO_OK) {
-    return 0.0;
+  if (!choose(query, &plan, why)) {
+    return RLO__REFUSED;
   }
   double fraction = 0.97;
   if (plan.cpu.geometry.unit_bytes <= 2) {
@@ -119,44 +113,38 @@ static double predict(const rlo__family_query *query) {
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   skinny_plan plan;
-  RLO_TRY(choose(query, &plan));
-  const rlo__grid_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_skinny", launch));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
+  (void)choose(query, &plan, NULL);
+  rlo__grid_plan *cpu = &plan.cpu;
+  int64_t unit_bytes = cpu->geometry.unit_bytes;
   bool is_aligned =
       cpu->is_nontemporal && plan.dst_alignment == RLO__CPU_LINE_BYTES;
-  RLO_TRY(rlo__launch_define(
+  int64_t chunk_bytes = rlo__min(plan.chunk_units, plan.long_units) *
+                        plan.short_units * unit_bytes;
+  int64_t chunks;
+  RLO_TRY(rlo__grid_join_groups(
+      query, chunk_bytes, plan.group_bytes, cpu, &chunks));
+  const rlo__constant constants[] = {
+      {"RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle},
+      {"RLO_DST_ALIGN", is_aligned ? RLO__CPU_LINE_BYTES : unit_bytes},
+      {"RLO_SKINNY_SPLIT", plan.is_split},
+      {"RLO_SKINNY_N", plan.short_units},
+      {"RLO_SKINNY_LONG", plan.chunk_units},
+      {plan.is_split ? "RLO_SKINNY_LD" : NULL, plan.plane.src_ld},
+      {0}};
+  rlo__arg args[RLO__PLANE_NUM_SCALARS + 2] = {0};
+  *rlo__plane_args(&plan.plane, &cpu->grid, args) = rlo__arg_index(chunks);
+  RLO_TRY(rlo__grid_emit(query, cpu, "cpu_skinny", constants, args, launch));
+  rlo__launch_describe(
       launch,
-      "RLO_DST_ALIGN",
-      is_aligned ? RLO__CPU_LINE_BYTES : cpu->geometry.unit_bytes));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_SPLIT", plan.is_split));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_N", plan.short_units));
-  if (plan.is_split) {
-    RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_LD", plan.plane.src_ld));
-  }
-  RLO_TRY(rlo__launch_define(launch, "RLO_SKINNY_LONG", plan.chunk_units));
-  RLO_TRY(rlo__plane_add_arguments(&plan.plane, cpu, launch));
-  int64_t chunks = rlo__grid_join_groups(
-      query,
-      rlo__min(plan.chunk_units, plan.long_units) * plan.short_units *
-          cpu->geometry.unit_bytes,
-      rlo__schedule_group_bytes(&query->schedule,
-                                rlo__thresholds.plan_cpu_skinny_bytes),
-      launch);
-  RLO_TRY(rlo__grid_add_index(cpu, launch, chunks));
-  RLO_TRY(rlo__grid_add_guards(query, cpu, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "%s %lld streams, chunks of %lld, units of %lld bytes, %s%s",
-                  plan.is_split ? "split into" : "join",
-                  (long long)plan.short_units,
-                  (long long)plan.chunk_units,
-                  (long long)cpu->geometry.unit_bytes,
-                  rlo__grid_order_name(cpu->order),
-                  cpu->is_nontemporal ? ", non-temporal stores" : "");
+      "%s %lld streams, chunks of %lld, units of %lld bytes, %s%s",
+      plan.is_split ? "split into" : "join",
+      (long long)plan.short_units,
+      (long long)plan.chunk_units,
+      (long long)unit_bytes,
+      rlo__grid_order_name(cpu->order),
+      cpu->is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;
 }
 
 const rlo__family rlo__family_cpu_skinny = {
-    "skinny", RLO_DEVICE_CLASS_CPU, is_applicable, predict, emit, 0};
+    "skinny", RLO_DEVICE_CLASS_CPU, judge, emit, 0};

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
@@ -59,33 +61,17 @@ typedef struct tile_plan {
   int64_t page_points;
 } tile_plan;
 
-static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
-  rlo__geometry g = rlo__geometry_of(query);
-  rlo__plane plane;
-  return rlo__plane_find(query->problem, &g, &plane, why) &&
-         rlo__grid_is_within_limits(
-             query, &g, query->problem->num_axes, NUM_SCALARS, why);
-}
-
 /* Adds the tiles of a side to the grid. Their stride across the side varies,
  * so that the kernel computes it; a value is needed only while the grid is
  * sorted. */
-static rlo_status add_tiles(const rlo__side *side,
-                            int64_t tile,
-                            rlo__grid *grid) {
-  if (side->extent <= tile) {
-    return RLO_OK;
+static void add_tiles(const rlo__side *side, int64_t tile, rlo__grid *grid) {
+  if (side->extent > tile) {
+    assert(grid->num_axes < RLO__GRID_MAX_AXES);
+    grid->axes[grid->num_axes++] =
+        (rlo__grid_axis){.problem_axis = side->axes[0],
+                         .step = tile,
+                         .extent = rlo__ceil_div(side->extent, tile)};
   }
-  if (grid->num_axes == RLO__GRID_MAX_AXES) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "work-groups need more than %d coordinates",
-                    RLO__GRID_MAX_AXES);
-  }
-  grid->axes[grid->num_axes++] =
-      (rlo__grid_axis){.problem_axis = side->axes[0],
-                       .step = tile,
-                       .extent = rlo__ceil_div(side->extent, tile)};
-  return RLO_OK;
 }
 
 /* Makes the groups consecutive that differ along one axis only. */
@@ -151,16 +137,16 @@ static void split_for_pages(tile_plan *plan) {
 
 /* Lays the grid, in the order of the schedule. Groups that read the same joined
  * rows follow each other. */
-static rlo_status lay_grid(const rlo_problem *problem,
-                           const rlo__joined_rows *joined,
-                           tile_plan *plan) {
+static void lay_grid(const rlo_problem *problem,
+                     const rlo__joined_rows *joined,
+                     tile_plan *plan) {
   rlo__grid *grid = &plan->cpu.grid;
   grid->num_axes = 0;
   plan->page_points = 0;
   plan->cpu.x_axis = plan->plane.a_axis;
   plan->cpu.y_axis = plan->plane.b_axis;
-  RLO_TRY(add_tiles(&plan->a, plan->tile_a, grid));
-  RLO_TRY(add_tiles(&plan->b, plan->tile_b, grid));
+  add_tiles(&plan->a, plan->tile_a, grid);
+  add_tiles(&plan->b, plan->tile_b, grid);
   for (int32_t n = 0; n < grid->num_axes; ++n) {
     rlo__grid_axis *axis = &grid->axes[n];
     bool is_a = axis->problem_axis == plan->plane.a_axis;
@@ -169,7 +155,7 @@ static rlo_status lay_grid(const rlo_problem *problem,
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (!rlo__side_has(&plan->a, a) && !rlo__side_has(&plan->b, a)) {
-      RLO_TRY(rlo__grid_add_axis(grid, problem, a, 1));
+      rlo__grid_add_axis(grid, problem, a, 1);
     }
   }
   const int32_t plane_axes[2] = {plan->plane.a_axis, plan->plane.b_axis};
@@ -187,7 +173,6 @@ static rlo_status lay_grid(const rlo_problem *problem,
       axis->src_stride = 0;
     }
   }
-  return RLO_OK;
 }
 
 /* Cuts a side into tiles of about the same length. */
@@ -208,7 +193,7 @@ static int64_t max_a_lines(const rlo__family_query *query,
 
 /* Chooses tiles and grid for the present sides, and derives the destination's
  * alignment. */
-static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
+static void lay_tiles(const rlo__family_query *query, tile_plan *plan) {
   int64_t line = plan->line_units;
   int64_t unit_bytes = plan->cpu.geometry.unit_bytes;
   const rlo__side *a = &plan->a;
@@ -229,14 +214,13 @@ static rlo_status lay_tiles(const rlo__family_query *query, tile_plan *plan) {
     plan->tile_a = schedule->tile_a_lines * line;
     plan->tile_b = schedule->tile_b_lines * line;
   }
-  plan->cpu.order = schedule->order;
-  RLO_TRY(lay_grid(query->problem, &query->joined, plan));
-  plan->dst_alignment = rlo__cpu_dst_alignment(query, &plan->cpu.grid, -1);
+  lay_grid(query->problem, &query->joined, plan);
+  plan->dst_alignment =
+      rlo__grid_dst_alignment(query, &plan->cpu.grid, -1, RLO__CPU_LINE_BYTES);
   for (int32_t n = 0; n < a->num_levels; ++n) {
     plan->dst_alignment = rlo__alignment_after(
         plan->dst_alignment, a->steps[n] * unit_bytes, RLO__CPU_LINE_BYTES);
   }
-  return RLO_OK;
 }
 
 /* Joins axes to side b, which has the elements of a byte with joined rows. */
@@ -266,8 +250,7 @@ static bool reads_streams(const rlo__family_query *query,
 }
 
 /* Chooses the sides, their tiles and the grid. */
-static rlo_status choose_sides(const rlo__family_query *query,
-                               tile_plan *plan) {
+static void choose_sides(const rlo__family_query *query, tile_plan *plan) {
   const rlo_problem *problem = query->problem;
   int64_t line = plan->line_units;
   rlo__side *a = &plan->a;
@@ -276,38 +259,39 @@ static rlo_status choose_sides(const rlo__family_query *query,
   rlo__side_grow_a(problem, ENOUGH_A_LINES * line, b, a);
   grow_b(query, ENOUGH_B_LINES * line, plan);
   plan->has_streams = reads_streams(query, plan);
-  RLO_TRY(lay_tiles(query, plan));
+  lay_tiles(query, plan);
   if (plan->dst_alignment == RLO__CPU_LINE_BYTES) {
-    return RLO_OK;
+    return;
   }
   plan->has_streams = false;
   rlo__sides_init(problem, &plan->plane, a, b);
   rlo__side_grow_a(problem, MIN_SHARED_A_LINES * line, b, a);
   grow_b(query, ENOUGH_SHARED_LINES * line, plan);
   rlo__side_grow_a(problem, ENOUGH_SHARED_LINES * line, b, a);
-  return lay_tiles(query, plan);
+  lay_tiles(query, plan);
 }
 
-/* Called only if applicable. */
-static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
+static bool choose(const rlo__family_query *query,
+                   tile_plan *plan,
+                   rlo__str *why) {
   const rlo_problem *problem = query->problem;
-  *plan = (tile_plan){.cpu = {.geometry = rlo__geometry_of(query)}};
+  *plan = (tile_plan){.cpu = rlo__grid_plan_of(query)};
   rlo__grid_plan *cpu = &plan->cpu;
   rlo__plane *plane = &plan->plane;
   int64_t unit_bytes = cpu->geometry.unit_bytes;
-  plan->line_units = RLO__CPU_LINE_BYTES / unit_bytes;
-  rlo__str unused = rlo__str_over(NULL, 0);
-  if (!rlo__plane_find(problem, &cpu->geometry, plane, &unused)) {
-    return RLO_FAIL(RLO_INTERNAL, "tile was given a problem without a plane");
+  if (!rlo__plane_find(problem, &cpu->geometry, plane, why) ||
+      !rlo__grid_is_within_limits(
+          query, &cpu->geometry, problem->num_axes, NUM_SCALARS, why)) {
+    return false;
   }
+  plan->line_units = RLO__CPU_LINE_BYTES / unit_bytes;
   plan->has_page_stride = plane->src_ld * unit_bytes % PAGE_BYTES == 0;
-  RLO_TRY(choose_sides(query, plan));
+  choose_sides(query, plan);
   bool has_lines = plan->dst_alignment == RLO__CPU_LINE_BYTES ||
                    plan->b.extent * unit_bytes >= MIN_STAGED_ROW_BYTES;
   cpu->is_nontemporal =
       has_lines && rlo__cpu_wants_nontemporal(query, &cpu->geometry);
-  cpu->is_prefetching = query->device->has_builtin_prefetch;
-  return RLO_OK;
+  return true;
 }
 
 /* The efficiency of runs: each costs as much as 16 bytes more. */
@@ -323,10 +307,10 @@ static double run_share(int64_t units, int64_t unit_bytes) {
  * several axes that share lines. Partial blocks cost as much as whole ones, and
  * planes smaller than a block are moved unit by unit.
  */
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
   tile_plan plan;
-  if (choose(query, &plan) != RLO_OK) {
-    return 0.0;
+  if (!choose(query, &plan, why)) {
+    return RLO__REFUSED;
   }
   static const double by_log2_bytes[] = {0.74, 0.80, 0.91, 0.93, 0.93};
   static const double with_page_stride[] = {0.52, 0.60, 0.75, 0.92, 0.92};
@@ -364,105 +348,84 @@ static void describe(const rlo__family_query *query,
                      const tile_plan *plan,
                      rlo__launch *launch) {
   const rlo__grid_plan *cpu = &plan->cpu;
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "tile %lldx%lld, units of %lld bytes, %s",
-                  (long long)plan->tile_a,
-                  (long long)plan->tile_b,
-                  (long long)cpu->geometry.unit_bytes,
-                  rlo__grid_order_name(cpu->order));
+  rlo__launch_describe(launch,
+                       "tile %lldx%lld, units of %lld bytes, %s",
+                       (long long)plan->tile_a,
+                       (long long)plan->tile_b,
+                       (long long)cpu->geometry.unit_bytes,
+                       rlo__grid_order_name(cpu->order));
   if (query->joined.bits > 0) {
-    rlo__str_printf(&words,
-                    ", %d joined rows of %d bits",
-                    8 / query->joined.bits,
-                    query->joined.bits);
+    rlo__launch_describe(launch,
+                         ", %d joined rows of %d bits",
+                         8 / query->joined.bits,
+                         query->joined.bits);
   }
   if (plan->a.num_levels > 1 || plan->b.num_levels > 1) {
-    rlo__str_printf(&words,
-                    ", sides of %d and %d axes",
-                    plan->a.num_levels,
-                    plan->b.num_levels);
+    rlo__launch_describe(launch,
+                         ", sides of %d and %d axes",
+                         plan->a.num_levels,
+                         plan->b.num_levels);
   }
-  if (cpu->is_nontemporal) {
-    rlo__str_append(&words,
-                    plan->dst_alignment == RLO__CPU_LINE_BYTES
-                        ? ", non-temporal stores"
-                        : ", staged non-temporal stores");
-  }
-  rlo__str_append(&words, cpu->is_prefetching ? ", prefetch" : "");
+  rlo__launch_describe(launch,
+                       "%s%s",
+                       !cpu->is_nontemporal ? ""
+                       : plan->dst_alignment == RLO__CPU_LINE_BYTES
+                           ? ", non-temporal stores"
+                           : ", staged non-temporal stores",
+                       cpu->is_prefetching ? ", prefetch" : "");
   if (plan->page_points > 0) {
-    rlo__str_printf(
-        &words, ", %lld groups to a page", (long long)plan->page_points);
+    rlo__launch_describe(
+        launch, ", %lld groups to a page", (long long)plan->page_points);
   }
 }
 
 /* The extents of the two lower levels, and the steps of the two upper ones. */
-static rlo_status add_levels(const rlo__grid_plan *cpu,
-                             const rlo__side *side,
-                             rlo__launch *launch) {
-  RLO_TRY(rlo__grid_add_index(cpu, launch, side->extents[0]));
-  RLO_TRY(rlo__grid_add_index(
-      cpu, launch, side->num_levels > 1 ? side->extents[1] : 1));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, side->steps[1]));
-  return rlo__grid_add_index(cpu, launch, side->steps[2]);
-}
-
-static rlo_status add_arguments(const rlo__family_query *query,
-                                const tile_plan *plan,
-                                bool has_levels,
-                                rlo__launch *launch) {
-  const rlo__grid_plan *cpu = &plan->cpu;
-  /* The sides may be longer than the axes that they begin with. */
-  rlo__plane plane = plan->plane;
-  plane.na = plan->a.extent;
-  plane.nb = plan->b.extent;
-  RLO_TRY(rlo__plane_add_arguments(&plane, cpu, launch));
-  if (has_levels) {
-    RLO_TRY(add_levels(cpu, &plan->a, launch));
-    RLO_TRY(add_levels(cpu, &plan->b, launch));
-  }
-  RLO_TRY(rlo__grid_add_int(launch, plan->tile_a));
-  RLO_TRY(rlo__grid_add_int(launch, plan->tile_b));
-  if (query->joined.bits > 0) {
-    RLO_TRY(rlo__grid_add_index(cpu, launch, query->joined.step_bytes));
-    RLO_TRY(rlo__grid_add_index(
-        cpu, launch, query->problem->dst.axis[query->joined.axis]));
-  }
-  return rlo__grid_add_guards(query, cpu, launch);
+static rlo__arg *add_levels(const rlo__side *side, rlo__arg *args) {
+  *args++ = rlo__arg_index(side->extents[0]);
+  *args++ = rlo__arg_index(side->num_levels > 1 ? side->extents[1] : 1);
+  *args++ = rlo__arg_index(side->steps[1]);
+  *args++ = rlo__arg_index(side->steps[2]);
+  return args;
 }
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   tile_plan plan;
-  RLO_TRY(choose(query, &plan));
+  (void)choose(query, &plan, NULL);
   const rlo__grid_plan *cpu = &plan.cpu;
-  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_tile", launch));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
+  bool has_levels = plan.a.num_levels > 1 || plan.b.num_levels > 1;
+  bool is_joined = query->joined.bits > 0;
   /* Only a whole line makes a difference: fewer programs. */
   bool is_aligned =
       cpu->is_nontemporal && plan.dst_alignment == RLO__CPU_LINE_BYTES;
-  RLO_TRY(rlo__launch_define(
-      launch,
-      "RLO_DST_ALIGN",
-      is_aligned ? RLO__CPU_LINE_BYTES : cpu->geometry.unit_bytes));
+  const rlo__constant constants[] = {
+      {"RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle},
+      {"RLO_DST_ALIGN",
+       is_aligned ? RLO__CPU_LINE_BYTES : cpu->geometry.unit_bytes},
+      {"RLO_LEVELS", has_levels ? RLO__SIDE_MAX_LEVELS : 1},
+      {0}};
+  /* The sides may be longer than the axes that they begin with. */
+  plan.plane.na = plan.a.extent;
+  plan.plane.nb = plan.b.extent;
+  rlo__arg args[RLO__PLANE_NUM_SCALARS + 8 + 4 + 1] = {0};
+  rlo__arg *end = rlo__plane_args(&plan.plane, &cpu->grid, args);
+  if (has_levels) {
+    end = add_levels(&plan.b, add_levels(&plan.a, end));
+  }
+  *end++ = rlo__arg_int(plan.tile_a);
+  *end++ = rlo__arg_int(plan.tile_b);
+  if (is_joined) {
+    *end++ = rlo__arg_index(query->joined.step_bytes);
+    *end++ = rlo__arg_stride(&query->problem->dst, query->joined.axis);
+    RLO_TRY(rlo__launch_define(launch, "RLO_JOINED_BITS", query->joined.bits));
+  }
   if (query->schedule.tile_a_lines > 0) {
     RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
     RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
   }
-  bool has_levels = plan.a.num_levels > 1 || plan.b.num_levels > 1;
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_LEVELS", has_levels ? RLO__SIDE_MAX_LEVELS : 1));
-  RLO_TRY(add_arguments(query, &plan, has_levels, launch));
-  if (query->joined.bits > 0) {
-    RLO_TRY(rlo__launch_define(launch, "RLO_JOINED_BITS", query->joined.bits));
-  }
+  RLO_TRY(rlo__grid_emit(query, cpu, "cpu_tile", constants, args, launch));
   describe(query, &plan, launch);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_cpu_tile = {"tile",
-                                          RLO_DEVICE_CLASS_CPU,
-                                          is_applicable,
-                                          predict,
-                                          emit,
-                                          RLO__FAMILY_JOINS};
+const rlo__family rlo__family_cpu_tile = {
+    "tile", RLO_DEVICE_CLASS_CPU, judge, emit, RLO__FAMILY_JOINS};

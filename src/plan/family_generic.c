@@ -2,7 +2,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "plan/arith.h"
-#include "plan/gpu_launch.h"
+#include "plan/geometry.h"
+#include "plan/gpu_cost.h"
 #include "plan/specialized.h"
 
 /*
@@ -22,13 +23,6 @@ _Static_assert(RLO_SUM_LANES == 1 << LANE_LEVELS, "lanes are a power of two");
 
 /* ------------------------------------------------------------------- gather */
 
-static bool gather_is_applicable(const rlo__family_query *query,
-                                 rlo__str *why) {
-  (void)query;
-  (void)why;
-  return true;
-}
-
 /* Coefficients of all forms of a problem. */
 static int32_t num_coefficients(const rlo_problem *problem) {
   return (1 + problem->num_axes + problem->num_terms) *
@@ -36,47 +30,32 @@ static int32_t num_coefficients(const rlo_problem *problem) {
 }
 
 static rlo_status gather_emit(const rlo__family_query *query,
-                              bool is_gpu,
                               rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
+  bool is_gpu = query->device_class == RLO_DEVICE_CLASS_GPU;
   rlo__partition cut;
-  RLO_TRY(rlo__partition_cells(
-      problem, problem->num_axes, 1, query->device, is_gpu, &cut));
+  RLO_TRY(rlo__partition_cells(query, problem->num_axes, 1, &cut));
   bool has_pieces = is_gpu && cut.segments >= GPU_PIECES * cut.local &&
                     num_coefficients(problem) <= GPU_MAX_COEFFICIENTS;
   int64_t pieces = has_pieces ? GPU_PIECES : 1;
   bool is_index32 = rlo__specialized_fits_32_bits(problem) && cut.fits_32_bits;
-  launch->kernel_file = "gather";
-  RLO_TRY(rlo__launch_define(launch, "RLO_UNIT_BYTES", problem->unit_bits / 8));
-  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
-  RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", cut.local));
-  RLO_TRY(rlo__specialized_define(problem, launch));
-  RLO_TRY(rlo__partition_define(&cut, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", pieces));
-  RLO_TRY(rlo__partition_size_launch(&cut, pieces, launch));
-  RLO_TRY(rlo__specialized_add_arguments(problem, launch));
-  int64_t group_segments = cut.local * pieces;
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "segments of %lld, %lld to a group, units of %d bytes, "
-                  "%d %s, %d guards",
-                  (long long)cut.segment,
-                  (long long)group_segments,
-                  problem->unit_bits / 8,
-                  problem->num_terms,
-                  rlo_problem_loads(problem) ? "terms" : "quotients",
-                  problem->num_guards);
+  const rlo__constant constants[] = {{"RLO_UNIT_BYTES", problem->unit_bits / 8},
+                                     {"RLO_INDEX32", is_index32},
+                                     {"RLO_LOCAL", cut.local},
+                                     {"RLO_PIECES", pieces},
+                                     {0}};
+  RLO_TRY(rlo__specialized_emit(query, "gather", constants, launch));
+  RLO_TRY(rlo__partition_emit(&cut, pieces, launch));
+  rlo__launch_describe(launch,
+                       "segments of %lld, %lld to a group, units of %d bytes, "
+                       "%d %s, %d guards",
+                       (long long)cut.segment,
+                       (long long)(cut.local * pieces),
+                       problem->unit_bits / 8,
+                       problem->num_terms,
+                       rlo_problem_loads(problem) ? "terms" : "quotients",
+                       problem->num_guards);
   return RLO_OK;
-}
-
-static rlo_status gather_emit_cpu(const rlo__family_query *query,
-                                  rlo__launch *launch) {
-  return gather_emit(query, false, launch);
-}
-
-static rlo_status gather_emit_gpu(const rlo__family_query *query,
-                                  rlo__launch *launch) {
-  return gather_emit(query, true, launch);
 }
 
 /* Tells if the innermost axis is contiguous on both sides. */
@@ -86,14 +65,15 @@ static bool is_streaming(const rlo_problem *problem) {
                       problem->dst.axis[last] == 1 && problem->num_terms == 0);
 }
 
-static double gather_predict_cpu(const rlo__family_query *query) {
-  return is_streaming(query->problem) ? 0.4 : 0.05;
-}
-
-/* Counted where units are streamed; each scattered read fetches a whole sector.
- */
-static double gather_predict_gpu(const rlo__family_query *query) {
-  if (is_streaming(query->problem)) {
+/* On GPUs counted where units are streamed; each scattered read fetches a whole
+ * sector. */
+static double gather_judge(const rlo__family_query *query, rlo__str *why) {
+  (void)why;
+  bool streams = is_streaming(query->problem);
+  if (query->device_class == RLO_DEVICE_CLASS_CPU) {
+    return streams ? 0.4 : 0.05;
+  }
+  if (streams) {
     return query->problem->unit_bits < 32 ? 0.4 : 0.5;
   }
   return 0.4 * query->problem->unit_bits / (8.0 * RLO__GPU_SECTOR_BYTES);
@@ -102,32 +82,20 @@ static double gather_predict_gpu(const rlo__family_query *query) {
 const rlo__family rlo__family_cpu_gather = {
     "gather",
     RLO_DEVICE_CLASS_CPU,
-    gather_is_applicable,
-    gather_predict_cpu,
-    gather_emit_cpu,
+    gather_judge,
+    gather_emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};
 
 const rlo__family rlo__family_gpu_gather = {
     "gather",
     RLO_DEVICE_CLASS_GPU,
-    gather_is_applicable,
-    gather_predict_gpu,
-    gather_emit_gpu,
+    gather_judge,
+    gather_emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS};
 
 /* ------------------------------------------------------------------ compute */
 
-static bool compute_is_applicable(const rlo__family_query *query,
-                                  rlo__str *why) {
-  if (query->problem->update != RLO_UPDATE_COMBINE) {
-    rlo__str_append(why, "it moves bits and computes nothing");
-    return false;
-  }
-  return true;
-}
-
 static rlo_status compute_emit(const rlo__family_query *query,
-                               bool is_gpu,
                                rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   int32_t last = problem->num_axes - 1;
@@ -144,63 +112,43 @@ static rlo_status compute_emit(const rlo__family_query *query,
   int64_t sum_levels;
   RLO_TRY(rlo__arith_sum_levels(query, &sum_levels));
   rlo__partition cut;
-  RLO_TRY(rlo__partition_cells(
-      problem, cell_axes, cell_points, query->device, is_gpu, &cut));
+  RLO_TRY(rlo__partition_cells(query, cell_axes, cell_points, &cut));
   bool is_index32 = rlo__specialized_fits_32_bits(problem) &&
                     cut.fits_32_bits && sum_rows <= INT32_MAX &&
                     sum_row <= INT32_MAX - RLO_SUM_BLOCK;
-  launch->kernel_file = "compute";
-  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
-  RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", cut.local));
-  RLO_TRY(rlo__specialized_define(problem, launch));
-  RLO_TRY(rlo__arith_define(problem, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SUM_AXES", sum_axes));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SUM_ROWS", sum_rows));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_SUM_LEVELS", sum_axes > 0 ? sum_levels + LANE_LEVELS : 1));
-  RLO_TRY(rlo__arith_define_block(query, launch));
-  RLO_TRY(rlo__arith_define_ends(problem, launch));
-  RLO_TRY(rlo__partition_define(&cut, launch));
-  RLO_TRY(rlo__partition_size_launch(&cut, 1, launch));
-  RLO_TRY(rlo__specialized_add_arguments(problem, launch));
-  RLO_TRY(rlo__arith_add_factors(problem, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(problem, &words);
-  rlo__str_printf(&words,
-                  ", segments of %lld cells, %lld to a group",
-                  (long long)cut.segment,
-                  (long long)cut.local);
+  const rlo__constant constants[] = {
+      {"RLO_INDEX32", is_index32},
+      {"RLO_LOCAL", cut.local},
+      {"RLO_SUM_AXES", sum_axes},
+      {"RLO_SUM_ROWS", sum_rows},
+      {"RLO_SUM_LEVELS", sum_axes > 0 ? sum_levels + LANE_LEVELS : 1},
+      {0}};
+  RLO_TRY(rlo__specialized_emit(query, "compute", constants, launch));
+  RLO_TRY(rlo__partition_emit(&cut, 1, launch));
+  rlo__launch_describe(launch,
+                       ", segments of %lld cells, %lld to a group",
+                       (long long)cut.segment,
+                       (long long)cut.local);
   return RLO_OK;
 }
 
-static rlo_status compute_emit_cpu(const rlo__family_query *query,
-                                   rlo__launch *launch) {
-  return compute_emit(query, false, launch);
-}
-
-static rlo_status compute_emit_gpu(const rlo__family_query *query,
-                                   rlo__launch *launch) {
-  return compute_emit(query, true, launch);
-}
-
 /* Below every other family that takes the problem. */
-static double compute_predict(const rlo__family_query *query) {
-  (void)query;
-  return 0.05;
+static double compute_judge(const rlo__family_query *query, rlo__str *why) {
+  bool computes = query->problem->update == RLO_UPDATE_COMBINE ||
+                  RLO__REFUSE(why, "it moves bits and computes nothing");
+  return computes ? 0.05 : RLO__REFUSED;
 }
 
 const rlo__family rlo__family_cpu_compute = {
     "compute",
     RLO_DEVICE_CLASS_CPU,
-    compute_is_applicable,
-    compute_predict,
-    compute_emit_cpu,
+    compute_judge,
+    compute_emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};
 
 const rlo__family rlo__family_gpu_compute = {
     "compute",
     RLO_DEVICE_CLASS_GPU,
-    compute_is_applicable,
-    compute_predict,
-    compute_emit_gpu,
+    compute_judge,
+    compute_emit,
     RLO__FAMILY_SPECIALIZES | RLO__FAMILY_LOADS | RLO__FAMILY_COMPUTES};

@@ -3,8 +3,7 @@
 #include "base/status.h"
 #include "ir/arithmetic.h"
 #include "plan/arith.h"
-#include "plan/gpu_cost.h"
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 
 /* Family compute_sum, GPU class (cl/gpu_compute_sum.cl): sums along axes
  * without guards. */
@@ -34,8 +33,7 @@ typedef struct sum_plan {
   int64_t cells;
   bool is_along_rows;
   /** Constants of the kernel. */
-  int64_t team, group_cells, slots, sum_levels;
-  size_t num_groups;
+  int64_t team, group_cells, slots;
 } sum_plan;
 
 /* Units of the longest run of kept cells in the source. */
@@ -96,7 +94,7 @@ static void share_out(const rlo__family_query *query,
     }
     plan->group_cells /= 2;
   }
-  plan->num_groups =
+  plan->group.num_groups =
       rlo__gpu_groups(rlo__ceil_div(plan->cells, plan->group_cells));
 }
 
@@ -113,46 +111,6 @@ static int64_t sum_levels(const sum_plan *plan) {
   return 31;
 }
 
-static bool choose(const rlo__family_query *query, sum_plan *plan) {
-  const rlo_problem *problem = query->problem;
-  int32_t first = problem->num_axes - rlo__arith_num_sum_axes(problem);
-  int32_t last = problem->num_axes - 1;
-  *plan = (sum_plan){.group = {.geometry = rlo__geometry_of(query),
-                               .x_axis = -1,
-                               .y_axis = -1},
-                     .cells = 1,
-                     .blocks = rlo__ceil_div(problem->extents[last],
-                                             rlo__arith_block_points(query)),
-                     .is_along_rows = problem->src.axis[last] == 1};
-  for (int32_t a = 0; a < first; ++a) {
-    if (rlo__grid_add_axis(&plan->group.grid, problem, a, 1) != RLO_OK) {
-      return false;
-    }
-  }
-  rlo__grid_sort_by_src(&plan->group.grid);
-  for (int32_t a = first; a <= last; ++a) {
-    int64_t step = a == last ? rlo__arith_block_points(query) : 1;
-    if (rlo__grid_place_axis(&plan->sum, problem, a, step) != RLO_OK) {
-      return false;
-    }
-  }
-  rlo__grid *grid = &plan->group.grid;
-  rlo__gpu_lead_axes(grid,
-                     (int32_t)rlo__max(grid->num_axes, plan->sum.num_axes));
-  rlo__gpu_round_axes(grid);
-  rlo__gpu_lead_axes(&plan->sum, grid->num_axes);
-  if (rlo__geometry_count_points(problem, 0, first, &plan->cells) != RLO_OK ||
-      rlo__geometry_count_points(problem, first, last, &plan->blocks) !=
-          RLO_OK ||
-      plan->cells > MAX_COUNT || plan->blocks > MAX_COUNT ||
-      problem->extents[last] > INT32_MAX) {
-    return false;
-  }
-  share_out(query, first, plan);
-  plan->sum_levels = sum_levels(plan);
-  return true;
-}
-
 /* Bytes of a value of the compute type. */
 static int64_t local_bytes(const rlo__family_query *query) {
   const rlo_arithmetic *a = &query->problem->arithmetic;
@@ -160,48 +118,72 @@ static int64_t local_bytes(const rlo__family_query *query) {
   return rlo__gpu_local_items(query->device) * (is_f32 ? 4 : 8);
 }
 
-static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+/* Lays the kept axes and the blocks of the sum, as many axes of either. */
+static void lay_grids(const rlo__family_query *query,
+                      int32_t num_kept,
+                      sum_plan *plan) {
+  const rlo_problem *problem = query->problem;
+  rlo__grid *grid = &plan->group.grid;
+  int32_t last = problem->num_axes - 1;
+  for (int32_t a = 0; a < num_kept; ++a) {
+    rlo__grid_add_axis(grid, problem, a, 1);
+  }
+  rlo__grid_sort_by_src(grid);
+  for (int32_t a = num_kept; a <= last; ++a) {
+    int64_t step = a == last ? rlo__arith_block_points(query) : 1;
+    rlo__grid_place_axis(&plan->sum, problem, a, step);
+  }
+  rlo__grid_lead_axes(grid,
+                      (int32_t)rlo__max(grid->num_axes, plan->sum.num_axes));
+  rlo__grid_round_axes(grid);
+  rlo__grid_lead_axes(&plan->sum, grid->num_axes);
+}
+
+static bool choose(const rlo__family_query *query,
+                   sum_plan *plan,
+                   rlo__str *why) {
   const rlo_problem *problem = query->problem;
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem)) {
-    rlo__str_append(why, "it sums nothing");
-    return false;
+    return RLO__REFUSE(why, "it sums nothing");
   }
   if (problem->num_guards > 0) {
-    rlo__str_printf(
+    return RLO__REFUSE(
         why, "it has %d guards; the kernel takes none", problem->num_guards);
-    return false;
   }
-  rlo__geometry g = rlo__geometry_of(query);
+  int32_t first = problem->num_axes - rlo__arith_num_sum_axes(problem);
+  int32_t last = problem->num_axes - 1;
+  *plan = (sum_plan){.group = rlo__grid_plan_of(query),
+                     .cells = 1,
+                     .blocks = rlo__ceil_div(problem->extents[last],
+                                             rlo__arith_block_points(query)),
+                     .is_along_rows = problem->src.axis[last] == 1};
   if (!rlo__grid_is_within_limits(
-          query, &g, problem->num_axes, NUM_SCALARS, why)) {
+          query, &plan->group.geometry, problem->num_axes, NUM_SCALARS, why) ||
+      !rlo__gpu_has_local_bytes(
+          query->device, "sums take", local_bytes(query), why)) {
     return false;
   }
-  int64_t bytes = local_bytes(query);
-  if (bytes > query->device->local_memory_bytes) {
-    rlo__str_printf(why,
-                    "its sums take %lld bytes of local memory; the device has "
-                    "%lld",
-                    (long long)bytes,
-                    (long long)query->device->local_memory_bytes);
-    return false;
+  if (rlo__geometry_count_points(problem, 0, first, &plan->cells) != RLO_OK ||
+      rlo__geometry_count_points(problem, first, last, &plan->blocks) !=
+          RLO_OK ||
+      plan->cells > MAX_COUNT || plan->blocks > MAX_COUNT ||
+      problem->extents[last] > INT32_MAX) {
+    return RLO__REFUSE(why,
+                       "it has more cells, or longer sums, than the kernel "
+                       "can count");
   }
-  sum_plan plan;
-  if (!choose(query, &plan)) {
-    rlo__str_append(why,
-                    "it has more cells, or longer sums, than the kernel "
-                    "can count");
-    return false;
-  }
+  lay_grids(query, first, plan);
+  share_out(query, first, plan);
   return true;
 }
 
 /* A guess from the sectors that are read and the bytes in flight; above compute
  * in any case. */
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   sum_plan plan;
-  if (!choose(query, &plan)) {
-    return 0.0;
+  if (!choose(query, &plan, why)) {
+    return RLO__REFUSED;
   }
   int32_t last = problem->num_axes - 1;
   int32_t first = problem->num_axes - rlo__arith_num_sum_axes(problem);
@@ -212,7 +194,7 @@ static double predict(const rlo__family_query *query) {
                                               contiguous_cells(problem, first));
   int64_t terms = rlo__min(rlo__ceil_div(row, plan.team), ITEM_TERMS);
   double in_flight =
-      (double)plan.num_groups *
+      (double)plan.group.num_groups *
       (double)(plan.group_cells * plan.slots * plan.team * terms * unit_bytes);
   double wanted =
       (double)UNIT_BYTES * (double)rlo__max(query->device->compute_units, 1);
@@ -221,55 +203,46 @@ static double predict(const rlo__family_query *query) {
   return rate > 0.06 ? rate : 0.06;
 }
 
-/* The axes of the sum's blocks, as the vectors of the kernel. */
-static rlo_status add_sum_axes(const sum_plan *plan, rlo__launch *launch) {
-  int64_t extents[RLO__GRID_MAX_AXES];
-  int64_t strides[RLO__GRID_MAX_AXES];
-  int32_t count = plan->sum.num_axes;
-  for (int32_t n = 0; n < count; ++n) {
-    extents[n] = plan->sum.axes[n].extent;
-    strides[n] = plan->sum.axes[n].src_stride;
-  }
-  RLO_TRY(rlo__grid_add_vector(&plan->group, launch, extents, count));
-  RLO_TRY(rlo__grid_add_vector(&plan->group, launch, strides, count));
-  return rlo__gpu_add_magic(&plan->sum, launch);
-}
-
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   int32_t last = problem->num_axes - 1;
   sum_plan plan;
-  if (!choose(query, &plan)) {
-    return RLO_FAIL(RLO_INTERNAL, "compute_sum was given too long a sum");
+  (void)choose(query, &plan, NULL);
+  /* The axes of the sum's blocks, as the vectors of the kernel. */
+  int32_t count = plan.sum.num_axes;
+  int64_t extents[RLO__GRID_MAX_AXES];
+  int64_t strides[RLO__GRID_MAX_AXES];
+  int64_t magic[RLO__GRID_MAX_AXES];
+  for (int32_t n = 0; n < count; ++n) {
+    extents[n] = plan.sum.axes[n].extent;
+    strides[n] = plan.sum.axes[n].src_stride;
   }
-  RLO_TRY(rlo__gpu_begin(
-      query, &plan.group, "gpu_compute_sum", plan.num_groups, launch));
-  RLO_TRY(rlo__arith_define(problem, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_ALONG_ROWS", plan.is_along_rows));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TEAM", plan.team));
-  RLO_TRY(rlo__launch_define(launch, "RLO_CELLS", plan.group_cells));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SLOTS", plan.slots));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SUM_LEVELS", plan.sum_levels));
-  RLO_TRY(rlo__arith_define_block(query, launch));
-  RLO_TRY(rlo__grid_add_int(launch, plan.cells));
-  RLO_TRY(add_sum_axes(&plan, launch));
-  RLO_TRY(rlo__grid_add_int(launch, plan.blocks));
-  RLO_TRY(rlo__grid_add_int(launch, problem->extents[last]));
-  RLO_TRY(rlo__grid_add_index(&plan.group, launch, problem->src.axis[last]));
-  RLO_TRY(rlo__arith_add_factors(problem, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(problem, &words);
-  rlo__str_printf(&words,
-                  ", %s, %lld cells to a group, %lld blocks of each at a time",
-                  plan.is_along_rows ? "along rows" : "down columns",
-                  (long long)plan.group_cells,
-                  (long long)plan.slots);
+  rlo__gpu_grid_magic(&plan.sum, magic);
+  const rlo__constant constants[] = {{"RLO_ALONG_ROWS", plan.is_along_rows},
+                                     {"RLO_TEAM", plan.team},
+                                     {"RLO_CELLS", plan.group_cells},
+                                     {"RLO_SLOTS", plan.slots},
+                                     {"RLO_SUM_LEVELS", sum_levels(&plan)},
+                                     {0}};
+  const rlo__arg args[] = {
+      rlo__arg_int(plan.cells),
+      rlo__arg_vector(extents, count),
+      rlo__arg_vector(strides, count),
+      rlo__arg_lanes(RLO__ARG_INT16, magic, RLO__GRID_MAX_AXES),
+      rlo__arg_int(plan.blocks),
+      rlo__arg_int(problem->extents[last]),
+      rlo__arg_stride(&problem->src, last),
+      {0}};
+  RLO_TRY(rlo__grid_emit(
+      query, &plan.group, "gpu_compute_sum", constants, args, launch));
+  rlo__launch_describe(launch,
+                       ", %s, %lld cells to a group, %lld blocks of each at a "
+                       "time",
+                       plan.is_along_rows ? "along rows" : "down columns",
+                       (long long)plan.group_cells,
+                       (long long)plan.slots);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_gpu_compute_sum = {"compute_sum",
-                                                 RLO_DEVICE_CLASS_GPU,
-                                                 is_applicable,
-                                                 predict,
-                                                 emit,
-                                                 RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_gpu_compute_sum = {
+    "compute_sum", RLO_DEVICE_CLASS_GPU, judge, emit, RLO__FAMILY_COMPUTES};

@@ -3,8 +3,7 @@
 #include "base/status.h"
 #include "ir/update.h"
 #include "plan/arith.h"
-#include "plan/gpu_cost.h"
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 
 /* Family compute_tile, GPU class (cl/gpu_compute_tile.cl): computes where one
  * axis is contiguous in the source, and the same or another one in the
@@ -34,45 +33,22 @@ typedef struct compute_plan {
   /** Units that a lane moves at once. */
   int64_t wide;
   int64_t tile_a, tile_b;
-  size_t num_groups;
 } compute_plan;
 
 static int64_t extent_of(const rlo_problem *problem, int32_t axis) {
   return axis >= 0 ? problem->extents[axis] : 1;
 }
 
-/* Largest power of two, at most `limit` (itself one), that divides the position
- * in units of each point whose coordinate along `axis` is 0. */
-static int64_t aligned_units(const rlo_problem *problem,
-                             const rlo_form *form,
-                             int32_t axis,
-                             int64_t memory_units,
-                             int64_t limit) {
-  int64_t align = rlo__alignment_after(memory_units, form->base, limit);
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (a != axis) {
-      align = rlo__alignment_after(align, form->axis[a], limit);
-    }
-  }
-  return align;
-}
-
 static int64_t wide_units(const rlo__family_query *query,
                           const compute_plan *plan) {
-  const rlo_problem *problem = query->problem;
   int64_t wide = rlo__max(plan->src_bytes, plan->dst_bytes) == 8 ? 2 : 4;
+  int64_t src_bytes = wide * plan->src_bytes;
+  int64_t dst_bytes = wide * plan->dst_bytes;
   int32_t dst_axis = plan->is_turned ? plan->b_axis : plan->a_axis;
-  int64_t src = aligned_units(problem,
-                              &problem->src,
-                              plan->a_axis,
-                              query->src_alignment_bytes / plan->src_bytes,
-                              wide);
-  int64_t both = aligned_units(problem,
-                               &problem->dst,
-                               dst_axis,
-                               query->dst_alignment_bytes / plan->dst_bytes,
-                               src);
-  return both == wide ? wide : 1;
+  bool is_aligned =
+      rlo__src_alignment(query, plan->a_axis, src_bytes) == src_bytes &&
+      rlo__dst_alignment(query, dst_axis, dst_bytes) == dst_bytes;
+  return is_aligned ? wide : 1;
 }
 
 /* The smallest power of two from `least` on that covers an extent, or `most`.
@@ -127,82 +103,64 @@ static int32_t longest_other(const rlo_problem *problem, int32_t axis) {
   return found;
 }
 
-static rlo_status add_grid(const rlo_problem *problem, compute_plan *plan) {
+static void add_grid(const rlo_problem *problem, compute_plan *plan) {
   rlo__grid *grid = &plan->group.grid;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (a != plan->a_axis && a != plan->b_axis) {
-      RLO_TRY(rlo__grid_add_axis(grid, problem, a, 1));
+      rlo__grid_add_axis(grid, problem, a, 1);
     }
   }
-  RLO_TRY(rlo__grid_place_axis(grid, problem, plan->a_axis, plan->tile_a));
+  rlo__grid_place_axis(grid, problem, plan->a_axis, plan->tile_a);
   if (plan->b_axis >= 0) {
-    RLO_TRY(rlo__grid_place_axis(grid, problem, plan->b_axis, plan->tile_b));
+    rlo__grid_place_axis(grid, problem, plan->b_axis, plan->tile_b);
   } else {
     grid->axes[grid->num_axes++] =
         (rlo__grid_axis){.problem_axis = -1, .step = 1, .extent = 1};
   }
-  rlo__gpu_round_axes(grid);
-  return rlo__grid_num_groups(grid, &plan->num_groups);
+  rlo__grid_round_axes(grid);
 }
 
-/* Only if some axis is contiguous on either side. */
-static rlo_status choose(const rlo__family_query *query, compute_plan *plan) {
+static bool choose(const rlo__family_query *query,
+                   compute_plan *plan,
+                   rlo__str *why) {
   const rlo_problem *problem = query->problem;
   rlo__geometry g = rlo__geometry_of(query);
-  *plan = (compute_plan){.group = {.geometry = g},
-                         .src_bytes = problem->unit_bits / 8,
-                         .dst_bytes = rlo_problem_dst_unit_bits(problem) / 8,
-                         .is_turned = g.run_axis < 0,
-                         .a_axis = g.run_axis < 0 ? g.src_axis : g.run_axis,
-                         .b_axis = g.run_axis < 0
-                                       ? g.dst_axis
-                                       : longest_other(problem, g.run_axis)};
-  plan->group.x_axis = plan->a_axis;
-  plan->group.y_axis = plan->b_axis;
+  if (problem->update != RLO_UPDATE_COMBINE || rlo_problem_is_sum(problem)) {
+    return RLO__REFUSE(why, "it sums, or computes nothing");
+  }
+  if (g.dst_axis < 0 || (g.src_axis < 0 && g.run_axis < 0)) {
+    return RLO__REFUSE(why, "an axis is contiguous on one side at most");
+  }
+  /* Rows of a single axis have one more grid axis. */
+  int32_t num_axes = (int32_t)rlo__max(problem->num_axes, 2);
+  if (!rlo__grid_is_within_limits(query, &g, num_axes, NUM_SCALARS, why)) {
+    return false;
+  }
+  bool is_turned = g.run_axis < 0;
+  *plan = (compute_plan){
+      .group = rlo__grid_plan_of(query),
+      .src_bytes = problem->unit_bits / 8,
+      .dst_bytes = rlo_problem_dst_unit_bits(problem) / 8,
+      .is_turned = is_turned,
+      .a_axis = is_turned ? g.src_axis : g.run_axis,
+      .b_axis = is_turned ? g.dst_axis : longest_other(problem, g.run_axis)};
+  rlo__grid_plan *group = &plan->group;
+  group->x_axis = plan->a_axis;
+  group->y_axis = plan->b_axis;
   plan->wide = wide_units(query, plan);
-  if (plan->is_turned) {
+  if (is_turned) {
     choose_turned_tile(problem, plan);
   } else {
     choose_row_tile(problem, plan);
   }
-  return add_grid(problem, plan);
-}
-
-static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
-  const rlo_problem *problem = query->problem;
-  if (problem->update != RLO_UPDATE_COMBINE || rlo_problem_is_sum(problem)) {
-    rlo__str_append(why, "it sums, or computes nothing");
-    return false;
+  add_grid(problem, plan);
+  if (rlo__grid_num_groups(&group->grid, &group->num_groups) != RLO_OK) {
+    return RLO__REFUSE(why, "it has more tiles than 64 bits can count");
   }
-  rlo__geometry g = rlo__geometry_of(query);
-  if (g.dst_axis < 0 || (g.src_axis < 0 && g.run_axis < 0)) {
-    rlo__str_append(why, "an axis is contiguous on one side at most");
-    return false;
-  }
-  /* Rows of a single axis have one more grid axis. */
-  if (!rlo__grid_is_within_limits(query,
-                                  &g,
-                                  (int32_t)rlo__max(problem->num_axes, 2),
-                                  NUM_SCALARS,
-                                  why)) {
-    return false;
-  }
-  compute_plan plan;
-  if (choose(query, &plan) != RLO_OK) {
-    rlo__str_append(why, "it has more tiles than 64 bits can count");
-    return false;
-  }
-  int64_t local_bytes =
-      plan.is_turned ? plan.tile_a * plan.tile_b * plan.src_bytes : 0;
-  if (local_bytes > query->device->local_memory_bytes) {
-    rlo__str_printf(why,
-                    "its tile takes %lld bytes of local memory; the device has "
-                    "%lld",
-                    (long long)local_bytes,
-                    (long long)query->device->local_memory_bytes);
-    return false;
-  }
-  return rlo__gpu_can_launch(plan.num_groups, why);
+  int64_t tile_bytes = plan->tile_a * plan->tile_b * plan->src_bytes;
+  return rlo__gpu_has_local_bytes(
+             query->device, "tile takes", is_turned ? tile_bytes : 0, why) &&
+         rlo__gpu_can_launch(group->num_groups, why);
 }
 
 /* The useful share of the sectors of runs of so many units. */
@@ -212,11 +170,11 @@ static double sector_share(int64_t units, int64_t unit_bytes, int64_t wide) {
 }
 
 /* Counted, not measured; above compute in any case. */
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   compute_plan plan;
-  if (choose(query, &plan) != RLO_OK) {
-    return 0.0;
+  if (!choose(query, &plan, why)) {
+    return RLO__REFUSED;
   }
   int64_t na = problem->extents[plan.a_axis];
   int64_t nb = extent_of(problem, plan.b_axis);
@@ -246,39 +204,29 @@ static double predict(const rlo__family_query *query) {
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   compute_plan plan;
-  RLO_TRY(choose(query, &plan));
-  const rlo__grid_plan *group = &plan.group;
-  int32_t b = plan.b_axis;
-  RLO_TRY(rlo__gpu_begin(
-      query, group, "gpu_compute_tile", plan.num_groups, launch));
-  RLO_TRY(rlo__arith_define(problem, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TURNS", plan.is_turned));
-  RLO_TRY(rlo__launch_define(launch, "RLO_WIDE", plan.wide));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
-  RLO_TRY(rlo__grid_add_index(group, launch, problem->extents[plan.a_axis]));
-  RLO_TRY(rlo__grid_add_index(group, launch, extent_of(problem, b)));
-  RLO_TRY(
-      rlo__grid_add_index(group, launch, b >= 0 ? problem->src.axis[b] : 0));
-  int32_t row = plan.is_turned ? plan.a_axis : b;
-  RLO_TRY(rlo__grid_add_index(
-      group, launch, row >= 0 ? problem->dst.axis[row] : 0));
-  RLO_TRY(rlo__arith_add_factors(problem, launch));
-  RLO_TRY(rlo__grid_add_guards(query, group, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(problem, &words);
-  rlo__str_printf(&words,
-                  ", tile %lldx%lld%s, a lane moves %lld",
-                  (long long)plan.tile_a,
-                  (long long)plan.tile_b,
-                  plan.is_turned ? " in local memory" : " of rows",
-                  (long long)plan.wide);
+  (void)choose(query, &plan, NULL);
+  const rlo__constant constants[] = {{"RLO_TURNS", plan.is_turned},
+                                     {"RLO_WIDE", plan.wide},
+                                     {"RLO_TILE_A", plan.tile_a},
+                                     {"RLO_TILE_B", plan.tile_b},
+                                     {0}};
+  const rlo__arg args[] = {
+      rlo__arg_index(problem->extents[plan.a_axis]),
+      rlo__arg_index(extent_of(problem, plan.b_axis)),
+      rlo__arg_stride(&problem->src, plan.b_axis),
+      rlo__arg_stride(&problem->dst,
+                      plan.is_turned ? plan.a_axis : plan.b_axis),
+      {0}};
+  RLO_TRY(rlo__grid_emit(
+      query, &plan.group, "gpu_compute_tile", constants, args, launch));
+  rlo__launch_describe(launch,
+                       ", tile %lldx%lld%s, a lane moves %lld",
+                       (long long)plan.tile_a,
+                       (long long)plan.tile_b,
+                       plan.is_turned ? " in local memory" : " of rows",
+                       (long long)plan.wide);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_gpu_compute_tile = {"compute_tile",
-                                                  RLO_DEVICE_CLASS_GPU,
-                                                  is_applicable,
-                                                  predict,
-                                                  emit,
-                                                  RLO__FAMILY_COMPUTES};
+const rlo__family rlo__family_gpu_compute_tile = {
+    "compute_tile", RLO_DEVICE_CLASS_GPU, judge, emit, RLO__FAMILY_COMPUTES};

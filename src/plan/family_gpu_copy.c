@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 
 /* Family copy, GPU class (cl/gpu_copy.cl): one contiguous run. */
 
@@ -19,16 +19,11 @@ typedef struct copy_plan {
 
 static copy_plan choose(const rlo__family_query *query) {
   const rlo_problem *problem = query->problem;
-  copy_plan plan = {.unit_bytes = problem->unit_bits / 8, .units = 1};
-  int32_t run = -1;
-  if (problem->num_axes == 1) {
-    run = 0;
-    plan.units = problem->extents[0];
-  }
-  int64_t src_alignment = rlo__gpu_alignment(
-      problem, &problem->src, run, query->src_alignment_bytes, MAX_WIDE_BYTES);
-  plan.wide_bytes = rlo__gpu_alignment(
-      problem, &problem->dst, run, query->dst_alignment_bytes, src_alignment);
+  int32_t run = problem->num_axes - 1;
+  copy_plan plan = {.unit_bytes = problem->unit_bits / 8,
+                    .units = run < 0 ? 1 : problem->extents[run]};
+  plan.wide_bytes = rlo__dst_alignment(
+      query, run, rlo__src_alignment(query, run, MAX_WIDE_BYTES));
   int64_t wide_units = plan.wide_bytes / plan.unit_bytes;
   plan.pieces = plan.units / wide_units;
   plan.tail_units = plan.units % wide_units;
@@ -41,54 +36,52 @@ static copy_plan choose(const rlo__family_query *query) {
 static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   if (problem->num_guards > 0) {
-    rlo__str_printf(
+    return RLO__REFUSE(
         why, "it has %d guards; a copy has none", problem->num_guards);
-    return false;
   }
   if (problem->num_terms > 0) {
-    rlo__str_printf(
+    return RLO__REFUSE(
         why, "it has %d quotients; a copy has none", problem->num_terms);
-    return false;
   }
   if (problem->num_axes > 1) {
-    rlo__str_printf(why, "%d axes are left; a copy has one", problem->num_axes);
-    return false;
+    return RLO__REFUSE(
+        why, "%d axes are left; a copy has one", problem->num_axes);
   }
   if (problem->num_axes == 1 && rlo__geometry_of(query).run_axis < 0) {
-    rlo__str_append(why, "the axis does not have stride 1 on both sides");
-    return false;
+    return RLO__REFUSE(why, "the axis does not have stride 1 on both sides");
   }
   return rlo__gpu_can_launch(choose(query).num_groups, why);
 }
 
 /* An estimate: not measured on a GPU. */
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
+  if (!is_applicable(query, why)) {
+    return RLO__REFUSED;
+  }
   return choose(query).wide_bytes >= 4 ? 0.95 : 0.5;
 }
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   copy_plan plan = choose(query);
   int64_t local_items = rlo__gpu_local_items(query->device);
+  const rlo__constant constants[] = {{"RLO_UNIT_BYTES", plan.unit_bytes},
+                                     {"RLO_LOCAL", local_items},
+                                     {"RLO_WIDE_BYTES", plan.wide_bytes},
+                                     {"RLO_PIECES", LANE_PIECES},
+                                     {0}};
+  const int64_t numbers[] = {plan.pieces, plan.tail_units};
   RLO_TRY(rlo__launch_begin(
       query->problem, "gpu_copy", RLO__LAUNCH_ORIGIN, launch));
-  launch->work_dim = 1;
-  launch->local_size[0] = (size_t)local_items;
-  launch->global_size[0] = plan.num_groups * (size_t)local_items;
-  RLO_TRY(rlo__launch_define(launch, "RLO_UNIT_BYTES", plan.unit_bytes));
-  RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", local_items));
-  RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_BYTES", plan.wide_bytes));
-  RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", LANE_PIECES));
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &plan.pieces, 1));
-  RLO_TRY(
-      rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &plan.tail_units, 1));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "%lld bytes per lane, %d at a time, units of %lld bytes",
-                  (long long)plan.wide_bytes,
-                  LANE_PIECES,
-                  (long long)plan.unit_bytes);
+  rlo__launch_set_groups(launch, plan.num_groups, local_items);
+  RLO_TRY(rlo__launch_define_all(launch, constants));
+  RLO_TRY(rlo__launch_longs(launch, numbers, 2));
+  rlo__launch_describe(launch,
+                       "%lld bytes per lane, %d at a time, units of %lld bytes",
+                       (long long)plan.wide_bytes,
+                       LANE_PIECES,
+                       (long long)plan.unit_bytes);
   return RLO_OK;
 }
 
 const rlo__family rlo__family_gpu_copy = {
-    "copy", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};
+    "copy", RLO_DEVICE_CLASS_GPU, judge, emit, 0};

@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 
 /* Family rows, GPU class (cl/gpu_rows.cl): the innermost axis is the same on
  * both sides. */
@@ -38,7 +38,6 @@ typedef struct row_plan {
   int32_t batch_axis;
   int64_t batch_extent;
   int64_t batch_rows;
-  size_t num_groups;
 } row_plan;
 
 /* Units that a lane moves at once: 16 bytes, 4 bytes or one unit; other sizes
@@ -49,13 +48,10 @@ static int64_t wide_units(const rlo__family_query *query,
   if (g->is_fill) {
     return 1; /* no whole piece */
   }
-  int64_t bytes = rlo__gpu_alignment(problem,
-                                     &problem->src,
-                                     g->run_axis,
-                                     query->src_alignment_bytes,
-                                     MAX_WIDE_BYTES);
-  bytes = rlo__gpu_alignment(
-      problem, &problem->dst, g->run_axis, query->dst_alignment_bytes, bytes);
+  int64_t bytes = rlo__dst_alignment(
+      query,
+      g->run_axis,
+      rlo__src_alignment(query, g->run_axis, MAX_WIDE_BYTES));
   int64_t row = g->run_axis >= 0 ? problem->extents[g->run_axis] : 1;
   for (int64_t wide = MAX_WIDE_BYTES; wide > 1; wide /= 4) {
     int64_t units = wide / g->unit_bytes;
@@ -75,20 +71,16 @@ static void cut_row(row_plan *plan, int64_t group_pieces) {
       CHUNK_PIECES;
   plan->chunk_units = plan->pieces * plan->wide_units;
   plan->pieces += plan->is_shifted ? 1 : 0;
-  plan->batch_axis = -1;
-  plan->batch_extent = 1;
-  plan->batch_rows = 1;
 }
 
 /* Short rows: a group takes several, along the nearest axis in the destination
  * that has enough of them, or else in the order of the grid. */
-static rlo_status gather_rows(const rlo_problem *problem,
-                              row_plan *plan,
-                              int64_t group_pieces) {
+static bool gather_rows(const rlo_problem *problem,
+                        row_plan *plan,
+                        int64_t group_pieces) {
   int64_t wanted = group_pieces / plan->pieces;
   int32_t others = 0;
   int64_t num_rows = 1;
-  plan->batch_axis = -1;
   for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
     if (a == plan->group.x_axis) {
       continue;
@@ -98,7 +90,7 @@ static rlo_status gather_rows(const rlo_problem *problem,
       plan->batch_axis = a;
     }
     if (!rlo__mul(num_rows, problem->extents[a], &num_rows)) {
-      return rlo__fail_overflow("the number of rows");
+      return false;
     }
   }
   plan->is_flat = plan->batch_axis < 0 && others > 1;
@@ -111,100 +103,82 @@ static rlo_status gather_rows(const rlo_problem *problem,
                            : 1;
   int64_t batches = rlo__ceil_div(plan->batch_extent, wanted);
   plan->batch_rows = rlo__ceil_div(plan->batch_extent, batches);
-  return RLO_OK;
+  return true;
 }
 
-static rlo_status choose(const rlo__family_query *query, row_plan *plan) {
+/* False beyond 64 bits. */
+static bool cover(const rlo__family_query *query, row_plan *plan) {
   const rlo_problem *problem = query->problem;
-  *plan = (row_plan){.group = {.geometry = rlo__geometry_of(query)}};
   rlo__grid_plan *group = &plan->group;
-  int32_t run = group->geometry.run_axis;
-  group->x_axis = run;
-  plan->row_units = run >= 0 ? problem->extents[run] : 1;
-  plan->wide_units = wide_units(query, &group->geometry);
-  plan->is_shifted =
-      plan->wide_units == 1 && !group->geometry.is_fill &&
-      group->geometry.unit_bytes < SHIFT_BYTES &&
-      plan->row_units * group->geometry.unit_bytes >= MIN_SHIFT_ROW_BYTES;
-  if (plan->is_shifted) {
-    plan->wide_units = SHIFT_BYTES / group->geometry.unit_bytes;
-  }
-  plan->chunk_units = plan->row_units;
-  plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units) +
-                 (plan->is_shifted ? 1 : 0);
-  int64_t piece_bytes = plan->wide_units * group->geometry.unit_bytes;
+  int64_t unit_bytes = group->geometry.unit_bytes;
+  int64_t piece_bytes = plan->wide_units * unit_bytes;
   int64_t group_pieces =
       rlo__max(rlo__gpu_local_items(query->device) *
                    rlo__thresholds.plan_gpu_rows_lane_pieces,
                rlo__thresholds.plan_gpu_rows_bytes / piece_bytes);
   if (plan->pieces > group_pieces) {
     cut_row(plan, group_pieces);
-  } else {
-    RLO_TRY(gather_rows(problem, plan, group_pieces));
+  } else if (!gather_rows(problem, plan, group_pieces)) {
+    return false;
   }
   group->y_axis = plan->batch_axis;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == run                ? plan->chunk_units
-                   : a == plan->batch_axis ? plan->batch_rows
-                                           : 1;
-    RLO_TRY(rlo__grid_add_axis(&group->grid, problem, a, step));
-  }
-  rlo__gpu_round_axes(&group->grid);
-  RLO_TRY(rlo__grid_num_groups(&group->grid, &plan->num_groups));
+  rlo__grid_cover(group, problem, plan->chunk_units, plan->batch_rows);
+  rlo__grid_round_axes(&group->grid);
   if (plan->is_flat) {
-    plan->num_groups =
+    group->num_groups =
         rlo__gpu_groups(rlo__ceil_div(plan->batch_extent, plan->batch_rows));
+    return plan->batch_extent <= INT32_MAX;
   }
-  return RLO_OK;
+  return rlo__grid_num_groups(&group->grid, &group->num_groups) == RLO_OK;
 }
 
-static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
+static bool choose(const rlo__family_query *query,
+                   row_plan *plan,
+                   rlo__str *why) {
   const rlo_problem *problem = query->problem;
-  rlo__geometry g = rlo__geometry_of(query);
-  if (problem->num_axes > 0 && g.run_axis < 0) {
-    rlo__str_append(why, "no axis has stride 1 on both sides");
-    return false;
+  *plan = (row_plan){.group = rlo__grid_plan_of(query),
+                     .batch_axis = -1,
+                     .batch_extent = 1,
+                     .batch_rows = 1};
+  const rlo__geometry *g = &plan->group.geometry;
+  int32_t run = g->run_axis;
+  if (problem->num_axes > 0 && run < 0) {
+    return RLO__REFUSE(why, "no axis has stride 1 on both sides");
   }
   if (!rlo__grid_is_within_limits(
-          query, &g, problem->num_axes, NUM_SCALARS, why)) {
+          query, g, problem->num_axes, NUM_SCALARS, why)) {
     return false;
   }
-  row_plan plan;
-  if (choose(query, &plan) != RLO_OK ||
-      (plan.is_flat && plan.batch_extent > INT32_MAX)) {
-    rlo__str_append(why, "it has more rows than the kernel can count");
-    return false;
+  plan->group.x_axis = run;
+  plan->row_units = run >= 0 ? problem->extents[run] : 1;
+  plan->chunk_units = plan->row_units;
+  plan->wide_units = wide_units(query, g);
+  plan->is_shifted = plan->wide_units == 1 && !g->is_fill &&
+                     g->unit_bytes < SHIFT_BYTES &&
+                     plan->row_units * g->unit_bytes >= MIN_SHIFT_ROW_BYTES;
+  if (plan->is_shifted) {
+    plan->wide_units = SHIFT_BYTES / g->unit_bytes;
   }
-  return rlo__gpu_can_launch(plan.num_groups, why);
+  plan->pieces = rlo__ceil_div(plan->row_units, plan->wide_units) +
+                 (plan->is_shifted ? 1 : 0);
+  if (!cover(query, plan)) {
+    return RLO__REFUSE(why, "it has more rows than the kernel can count");
+  }
+  return rlo__gpu_can_launch(plan->group.num_groups, why);
 }
 
-static double sector_share(const rlo__family_query *query,
-                           const row_plan *plan,
-                           const rlo_form *form,
-                           int64_t alignment_bytes) {
-  int64_t begin = rlo__gpu_alignment(query->problem,
-                                     form,
-                                     plan->group.x_axis,
-                                     alignment_bytes,
-                                     RLO__GPU_SECTOR_BYTES);
-  return rlo__gpu_sector_share(
-      plan->row_units * plan->group.geometry.unit_bytes, begin);
-}
-
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
   const rlo_problem *problem = query->problem;
   row_plan plan;
-  if (choose(query, &plan) != RLO_OK) {
-    return 0.0;
+  if (!choose(query, &plan, why)) {
+    return RLO__REFUSED;
   }
-  /* Where nothing is read, only writes count. */
-  double dst =
-      sector_share(query, &plan, &problem->dst, query->dst_alignment_bytes);
-  double src =
-      plan.group.geometry.is_fill
-          ? dst
-          : sector_share(
-                query, &plan, &problem->src, query->src_alignment_bytes);
+  int32_t run = plan.group.x_axis;
+  int64_t row_bytes = plan.row_units * plan.group.geometry.unit_bytes;
+  double dst = rlo__gpu_sector_share(
+      row_bytes, rlo__dst_alignment(query, run, RLO__GPU_SECTOR_BYTES));
+  double src = rlo__gpu_sector_share(
+      row_bytes, rlo__src_alignment(query, run, RLO__GPU_SECTOR_BYTES));
   int64_t items = rlo__gpu_local_items(query->device);
   int64_t piece_bytes = plan.wide_units * plan.group.geometry.unit_bytes;
   double pieces = (double)(plan.batch_rows * plan.pieces) / (double)items;
@@ -218,7 +192,8 @@ static double predict(const rlo__family_query *query) {
       .items = items,
       .bytes = 2.0 * (double)(plan.batch_rows * plan.chunk_units *
                               plan.group.geometry.unit_bytes),
-      .src_share = src,
+      /* Where nothing is read, only writes count. */
+      .src_share = plan.group.geometry.is_fill ? dst : src,
       .dst_share = dst,
       .num_grid_axes = plan.group.grid.num_axes,
       .num_guards = problem->num_guards,
@@ -240,54 +215,54 @@ static int64_t reciprocal(int64_t n) {
 
 static void describe(const row_plan *plan, rlo__launch *launch) {
   int64_t unit_bytes = plan->group.geometry.unit_bytes;
-  int64_t lane_bytes = plan->wide_units * unit_bytes;
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "rows of %lld units of %lld bytes, %lld bytes per lane%s",
-                  (long long)plan->row_units,
-                  (long long)unit_bytes,
-                  (long long)lane_bytes,
-                  plan->is_shifted ? " of two words" : "");
+  rlo__launch_describe(
+      launch,
+      "rows of %lld units of %lld bytes, %lld bytes per lane%s",
+      (long long)plan->row_units,
+      (long long)unit_bytes,
+      (long long)(plan->wide_units * unit_bytes),
+      plan->is_shifted ? " of two words" : "");
   if (plan->chunk_units < plan->row_units) {
-    rlo__str_printf(&words, ", chunks of %lld", (long long)plan->chunk_units);
+    rlo__launch_describe(
+        launch, ", chunks of %lld", (long long)plan->chunk_units);
   } else {
-    rlo__str_printf(&words,
-                    ", %lld to a group%s",
-                    (long long)plan->batch_rows,
-                    plan->is_flat ? ", across axes" : "");
+    rlo__launch_describe(launch,
+                         ", %lld to a group%s",
+                         (long long)plan->batch_rows,
+                         plan->is_flat ? ", across axes" : "");
   }
 }
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   row_plan plan;
-  RLO_TRY(choose(query, &plan));
+  (void)choose(query, &plan, NULL);
   const rlo__grid_plan *group = &plan.group;
   int32_t batch = plan.batch_axis;
-  RLO_TRY(rlo__gpu_begin(query, group, "gpu_rows", plan.num_groups, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_WIDE_UNITS", plan.wide_units));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SHIFT", plan.is_shifted));
-  RLO_TRY(rlo__launch_define(launch, "RLO_FLAT", plan.is_flat));
-  /* Each piece of a flat grid decodes by itself, which takes much code. */
   int64_t piece_bytes = plan.wide_units * group->geometry.unit_bytes;
   int64_t pieces = rlo__min(LANE_BYTES / piece_bytes, LANE_PIECES);
-  RLO_TRY(rlo__launch_define(launch, "RLO_PIECES", plan.is_flat ? 1 : pieces));
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&group->grid, batch)));
-  RLO_TRY(rlo__grid_add_index(group, launch, plan.batch_extent));
-  RLO_TRY(rlo__grid_add_index(group, launch, plan.batch_rows));
-  RLO_TRY(rlo__grid_add_index(
-      group, launch, batch >= 0 ? problem->src.axis[batch] : 0));
-  RLO_TRY(rlo__grid_add_index(
-      group, launch, batch >= 0 ? problem->dst.axis[batch] : 0));
-  RLO_TRY(
-      rlo__grid_add_int(launch, rlo__grid_find(&group->grid, group->x_axis)));
-  RLO_TRY(rlo__grid_add_index(group, launch, plan.row_units));
-  RLO_TRY(rlo__grid_add_index(group, launch, plan.chunk_units));
-  RLO_TRY(rlo__grid_add_int(launch, reciprocal(plan.pieces)));
-  RLO_TRY(rlo__grid_add_guards(query, group, launch));
+  const rlo__constant constants[] = {
+      {"RLO_WIDE_UNITS", plan.wide_units},
+      {"RLO_SHIFT", plan.is_shifted},
+      {"RLO_FLAT", plan.is_flat},
+      /* Each piece of a flat grid decodes by itself, which takes much code. */
+      {"RLO_PIECES", plan.is_flat ? 1 : pieces},
+      {0}};
+  const rlo__arg args[] = {
+      rlo__arg_int(rlo__grid_find(&group->grid, batch)),
+      rlo__arg_index(plan.batch_extent),
+      rlo__arg_index(plan.batch_rows),
+      rlo__arg_stride(&problem->src, batch),
+      rlo__arg_stride(&problem->dst, batch),
+      rlo__arg_int(rlo__grid_find(&group->grid, group->x_axis)),
+      rlo__arg_index(plan.row_units),
+      rlo__arg_index(plan.chunk_units),
+      rlo__arg_int(reciprocal(plan.pieces)),
+      {0}};
+  RLO_TRY(rlo__grid_emit(query, group, "gpu_rows", constants, args, launch));
   describe(&plan, launch);
   return RLO_OK;
 }
 
 const rlo__family rlo__family_gpu_rows = {
-    "rows", RLO_DEVICE_CLASS_GPU, is_applicable, predict, emit, 0};
+    "rows", RLO_DEVICE_CLASS_GPU, judge, emit, 0};

@@ -2,7 +2,6 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
-#include "plan/gpu_launch.h"
 #include "plan/plane.h"
 
 /* Family tile, GPU class (cl/gpu_tile.cl): the innermost axes of the two sides
@@ -55,7 +54,6 @@ typedef struct tile_plan {
   int64_t read_units;
   int64_t write_units;
   int64_t local_bytes;
-  size_t num_groups;
 } tile_plan;
 
 /* The tile of a narrow plane is as narrow, and longer. There are few widths,
@@ -70,15 +68,9 @@ static int64_t narrow_side(int64_t extent, int64_t full) {
   return full;
 }
 
-/* Units that a lane moves at once on a side: four bytes' worth or one; other
- * sizes would only add programs. Rows along `axis` begin at multiples of them.
- */
-static int64_t wide_units(const rlo_problem *problem,
-                          const rlo_form *form,
-                          int32_t axis,
-                          int64_t alignment_bytes) {
-  int64_t bytes =
-      rlo__gpu_alignment(problem, form, axis, alignment_bytes, LANE_BYTES);
+/* Units that a lane moves at once on a side whose rows begin at multiples of so
+ * many bytes: four bytes' worth or one; other sizes would only add programs. */
+static int64_t wide_units(const rlo_problem *problem, int64_t bytes) {
   return bytes < LANE_BYTES ? 1 : rlo__ceil_div(bytes * 8, problem->unit_bits);
 }
 
@@ -120,19 +112,9 @@ static bool can_have_words(const rlo__family_query *query,
 static bool can_have_squares(const rlo__family_query *query,
                              const tile_plan *plan,
                              int64_t square) {
-  const rlo_problem *problem = query->problem;
-  const rlo__plane *plane = &plan->plane;
-  int64_t side_bytes = square * plan->group.geometry.unit_bytes;
-  int64_t src = rlo__gpu_alignment(problem,
-                                   &problem->src,
-                                   plane->a_axis,
-                                   query->src_alignment_bytes,
-                                   side_bytes);
-  return rlo__gpu_alignment(problem,
-                            &problem->dst,
-                            plane->b_axis,
-                            query->dst_alignment_bytes,
-                            src) == side_bytes;
+  int64_t bytes = square * plan->group.geometry.unit_bytes;
+  return rlo__src_alignment(query, plan->plane.a_axis, bytes) == bytes &&
+         rlo__dst_alignment(query, plan->plane.b_axis, bytes) == bytes;
 }
 
 /* Gives the plan the tile of its unit's size, turned if the plane is narrower,
@@ -176,7 +158,7 @@ static void set_tile(const rlo__family_query *query,
  * ends of rows, on either side, run close together in time; planes in the order
  * of the destination. Groups that read the same joined rows follow each other.
  */
-static rlo_status lay_grid(const rlo__family_query *query, tile_plan *plan) {
+static void lay_grid(const rlo__family_query *query, tile_plan *plan) {
   const rlo_problem *problem = query->problem;
   const rlo__plane *plane = &plan->plane;
   rlo__grid *grid = &plan->group.grid;
@@ -184,22 +166,21 @@ static rlo_status lay_grid(const rlo__family_query *query, tile_plan *plan) {
   grid->num_axes = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (a != plane->a_axis && a != plane->b_axis && a != joined) {
-      RLO_TRY(rlo__grid_add_axis(grid, problem, a, 1));
+      rlo__grid_add_axis(grid, problem, a, 1);
     }
   }
-  RLO_TRY(rlo__grid_place_axis(grid, problem, plane->a_axis, plan->tile_a));
-  RLO_TRY(rlo__grid_place_axis(grid, problem, plane->b_axis, plan->tile_b));
+  rlo__grid_place_axis(grid, problem, plane->a_axis, plan->tile_a);
+  rlo__grid_place_axis(grid, problem, plane->b_axis, plan->tile_b);
   if (joined >= 0) {
-    RLO_TRY(rlo__grid_place_axis(grid, problem, joined, 1));
+    rlo__grid_place_axis(grid, problem, joined, 1);
   }
-  rlo__grid_order order = query->schedule.order;
+  rlo__grid_order order = plan->group.order;
   if (joined < 0 && order != RLO__GRID_ORDER_OWN &&
       order != RLO__GRID_ORDER_DIAGONAL) {
     const int32_t plane_axes[2] = {plane->a_axis, plane->b_axis};
     rlo__grid_sort(grid, order, plane_axes);
   }
-  rlo__gpu_round_axes(grid);
-  return RLO_OK;
+  rlo__grid_round_axes(grid);
 }
 
 /* Chooses the largest tile of which local memory holds one, the plane fills
@@ -212,101 +193,67 @@ static rlo_status choose_tile(const rlo__family_query *query, tile_plan *plan) {
   int32_t first = query->schedule.tile_halvings;
   for (int32_t halvings = first; halvings <= MAX_HALVINGS; ++halvings) {
     set_tile(query, halvings, plan);
-    RLO_TRY(lay_grid(query, plan));
-    RLO_TRY(rlo__grid_num_groups(&plan->group.grid, &plan->num_groups));
+    lay_grid(query, plan);
+    RLO_TRY(rlo__grid_num_groups(&plan->group.grid, &plan->group.num_groups));
     double fullness = rlo__grid_fullness(plane->na, plan->tile_a) *
                       rlo__grid_fullness(plane->nb, plan->tile_b);
     if (plan->local_bytes <= device->local_memory_bytes &&
-        plan->num_groups >= (size_t)enough && fullness >= MIN_FULLNESS) {
+        plan->group.num_groups >= (size_t)enough && fullness >= MIN_FULLNESS) {
       break;
     }
   }
   return RLO_OK;
 }
 
-static rlo_status choose(const rlo__family_query *query, tile_plan *plan) {
+static bool choose(const rlo__family_query *query,
+                   tile_plan *plan,
+                   rlo__str *why) {
   const rlo_problem *problem = query->problem;
-  *plan = (tile_plan){.group = {.geometry = rlo__geometry_of(query)}};
+  *plan = (tile_plan){.group = rlo__grid_plan_of(query)};
   rlo__grid_plan *group = &plan->group;
   rlo__plane *plane = &plan->plane;
-  rlo__str unused = rlo__str_over(NULL, 0);
-  if (!rlo__plane_find(problem, &group->geometry, plane, &unused)) {
-    return RLO_FAIL(RLO_INTERNAL, "tile was given a problem without a plane");
-  }
-  /* Also for tiles at the ends. */
-  plan->read_units = wide_units(
-      problem, &problem->src, plane->a_axis, query->src_alignment_bytes);
-  plan->write_units = wide_units(
-      problem, &problem->dst, plane->b_axis, query->dst_alignment_bytes);
-  group->x_axis = plane->a_axis;
-  group->y_axis = plane->b_axis;
-  RLO_TRY(choose_tile(query, plan));
-  if (plan->has_words) {
-    plan->read_units = 1;
-    plan->write_units = 1;
-  }
-  return RLO_OK;
-}
-
-static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
-  const rlo_problem *problem = query->problem;
-  rlo__geometry g = rlo__geometry_of(query);
-  rlo__plane plane;
-  if (!rlo__plane_find(problem, &g, &plane, why) ||
+  if (!rlo__plane_find(problem, &group->geometry, plane, why) ||
       !rlo__grid_is_within_limits(
           query,
-          &g,
+          &group->geometry,
           problem->num_axes,
           RLO__PLANE_NUM_SCALARS + RLO__GPU_GRID_SCALARS + 1,
           why)) {
     return false;
   }
-  tile_plan plan;
-  if (choose(query, &plan) != RLO_OK) {
-    rlo__str_append(why, "it has more tiles than 64 bits can count");
-    return false;
+  group->x_axis = plane->a_axis;
+  group->y_axis = plane->b_axis;
+  /* Also for tiles at the ends. */
+  plan->read_units =
+      wide_units(problem, rlo__src_alignment(query, plane->a_axis, LANE_BYTES));
+  plan->write_units =
+      wide_units(problem, rlo__dst_alignment(query, plane->b_axis, LANE_BYTES));
+  if (choose_tile(query, plan) != RLO_OK) {
+    return RLO__REFUSE(why, "it has more tiles than 64 bits can count");
   }
-  if (plan.local_bytes > query->device->local_memory_bytes) {
-    rlo__str_printf(why,
-                    "its tile takes %lld bytes of local memory; the device has "
-                    "%lld",
-                    (long long)plan.local_bytes,
-                    (long long)query->device->local_memory_bytes);
-    return false;
+  if (plan->has_words) {
+    plan->read_units = 1;
+    plan->write_units = 1;
   }
-  return rlo__gpu_can_launch(plan.num_groups, why);
+  return rlo__gpu_has_local_bytes(
+             query->device, "tile takes", plan->local_bytes, why) &&
+         rlo__gpu_can_launch(group->num_groups, why);
 }
 
-/* The useful share of the sectors of one side, whose runs are along `axis` and
- * `run` units long. */
-static double sector_share(const rlo__family_query *query,
-                           const rlo_form *form,
-                           int32_t axis,
-                           int64_t alignment_bytes,
-                           int64_t run) {
-  int64_t begin = rlo__gpu_alignment(
-      query->problem, form, axis, alignment_bytes, RLO__GPU_SECTOR_BYTES);
-  return rlo__gpu_sector_share(run * (query->problem->unit_bits / 8), begin);
-}
-
-static double predict(const rlo__family_query *query) {
+static double judge(const rlo__family_query *query, rlo__str *why) {
   tile_plan plan;
-  if (choose(query, &plan) != RLO_OK) {
-    return 0.0;
+  if (!choose(query, &plan, why)) {
+    return RLO__REFUSED;
   }
   const rlo_problem *problem = query->problem;
   const rlo__plane *plane = &plan.plane;
-  double src = sector_share(query,
-                            &problem->src,
-                            plane->a_axis,
-                            query->src_alignment_bytes,
-                            rlo__min(plan.tile_a, plane->na));
-  double dst = sector_share(query,
-                            &problem->dst,
-                            plane->b_axis,
-                            query->dst_alignment_bytes,
-                            rlo__min(plan.tile_b, plane->nb));
   int64_t unit_bytes = plan.group.geometry.unit_bytes;
+  double src = rlo__gpu_sector_share(
+      rlo__min(plan.tile_a, plane->na) * unit_bytes,
+      rlo__src_alignment(query, plane->a_axis, RLO__GPU_SECTOR_BYTES));
+  double dst = rlo__gpu_sector_share(
+      rlo__min(plan.tile_b, plane->nb) * unit_bytes,
+      rlo__dst_alignment(query, plane->b_axis, RLO__GPU_SECTOR_BYTES));
   int64_t items = rlo__gpu_local_items(query->device);
   int64_t tile_units = plan.tile_a * plan.tile_b;
   double lane_units = (double)tile_units / (double)items;
@@ -354,59 +301,62 @@ static rlo_status define_order(const rlo__family_query *query,
   return is_diagonal ? rlo__launch_define(launch, "RLO_DIAGONAL", 1) : RLO_OK;
 }
 
-static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
-  tile_plan plan;
-  RLO_TRY(choose(query, &plan));
-  const rlo__grid_plan *group = &plan.group;
-  RLO_TRY(rlo__gpu_begin(query, group, "gpu_tile", plan.num_groups, launch));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_A", plan.tile_a));
-  RLO_TRY(rlo__launch_define(launch, "RLO_TILE_B", plan.tile_b));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SQUARE", plan.square));
-  RLO_TRY(rlo__launch_define(launch, "RLO_WORDS", plan.has_words));
-  RLO_TRY(rlo__launch_define(launch, "RLO_READ_UNITS", plan.read_units));
-  RLO_TRY(rlo__launch_define(launch, "RLO_WRITE_UNITS", plan.write_units));
-  if (query->joined.bits > 0) {
-    RLO_TRY(rlo__launch_define(launch, "RLO_JOINED_BITS", query->joined.bits));
-  }
-  RLO_TRY(define_order(query, &plan, launch));
-  RLO_TRY(rlo__plane_add_sizes(&plan.plane, group, launch));
-  if (query->joined.bits > 0) {
-    RLO_TRY(rlo__grid_add_index(group, launch, query->joined.step_bytes));
-  }
-  if (plan.has_words) {
-    const rlo_problem *problem = query->problem;
-    int64_t begin = -problem->src.base * group->geometry.unit_bytes;
-    int64_t end = begin + problem->src_bytes;
-    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &begin, 1));
-    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &end, 1));
-  }
-  RLO_TRY(rlo__grid_add_guards(query, group, launch));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(
-      &words,
+static void describe(const tile_plan *plan, rlo__launch *launch) {
+  rlo__launch_describe(
+      launch,
       "tile %lldx%lld in local memory, units of %lld bytes, a lane ",
-      (long long)plan.tile_a,
-      (long long)plan.tile_b,
-      (long long)group->geometry.unit_bytes);
-  if (plan.square > 1) {
-    rlo__str_printf(&words,
-                    "transposes %lldx%lld",
-                    (long long)plan.square,
-                    (long long)plan.square);
-  } else if (plan.has_words) {
-    rlo__str_append(&words, "reads and writes words of 4 bytes");
+      (long long)plan->tile_a,
+      (long long)plan->tile_b,
+      (long long)plan->group.geometry.unit_bytes);
+  if (plan->square > 1) {
+    rlo__launch_describe(launch,
+                         "transposes %lldx%lld",
+                         (long long)plan->square,
+                         (long long)plan->square);
+  } else if (plan->has_words) {
+    rlo__launch_describe(launch, "reads and writes words of 4 bytes");
   } else {
-    rlo__str_printf(&words,
-                    "reads %lld and writes %lld",
-                    (long long)plan.read_units,
-                    (long long)plan.write_units);
+    rlo__launch_describe(launch,
+                         "reads %lld and writes %lld",
+                         (long long)plan->read_units,
+                         (long long)plan->write_units);
   }
+}
+
+static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
+  tile_plan plan;
+  (void)choose(query, &plan, NULL);
+  const rlo__grid_plan *group = &plan.group;
+  const rlo__plane *plane = &plan.plane;
+  bool is_joined = query->joined.bits > 0;
+  const rlo__constant constants[] = {
+      {"RLO_TILE_A", plan.tile_a},
+      {"RLO_TILE_B", plan.tile_b},
+      {"RLO_SQUARE", plan.square},
+      {"RLO_WORDS", plan.has_words},
+      {"RLO_READ_UNITS", plan.read_units},
+      {"RLO_WRITE_UNITS", plan.write_units},
+      {is_joined ? "RLO_JOINED_BITS" : NULL, query->joined.bits},
+      {0}};
+  /* Joined rows do not move as words. */
+  int64_t begin = -problem->src.base * group->geometry.unit_bytes;
+  const rlo__arg args[] = {rlo__arg_index(plane->na),
+                           rlo__arg_index(plane->nb),
+                           rlo__arg_index(plane->src_ld),
+                           rlo__arg_index(plane->dst_ld),
+                           is_joined ? rlo__arg_index(query->joined.step_bytes)
+                           : plan.has_words ? rlo__arg_long(begin)
+                                            : (rlo__arg){0},
+                           plan.has_words
+                               ? rlo__arg_long(begin + problem->src_bytes)
+                               : (rlo__arg){0},
+                           {0}};
+  RLO_TRY(rlo__grid_emit(query, group, "gpu_tile", constants, args, launch));
+  RLO_TRY(define_order(query, &plan, launch));
+  describe(&plan, launch);
   return RLO_OK;
 }
 
-const rlo__family rlo__family_gpu_tile = {"tile",
-                                          RLO_DEVICE_CLASS_GPU,
-                                          is_applicable,
-                                          predict,
-                                          emit,
-                                          RLO__FAMILY_JOINS};
+const rlo__family rlo__family_gpu_tile = {
+    "tile", RLO_DEVICE_CLASS_GPU, judge, emit, RLO__FAMILY_JOINS};

@@ -145,6 +145,47 @@ int64_t rlo__alignment_after(int64_t alignment_bytes,
   return (int64_t)(bits & (0 - bits));
 }
 
+static int64_t side_alignment(const rlo_problem *problem,
+                              const rlo_form *form,
+                              int32_t unit_bits,
+                              int64_t memory_bytes,
+                              int32_t free_axis,
+                              int64_t limit) {
+  int64_t unit_bytes = unit_bits / 8;
+  int64_t align =
+      rlo__alignment_after(memory_bytes, form->base * unit_bytes, limit);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (a != free_axis) {
+      align = rlo__alignment_after(align, form->axis[a] * unit_bytes, limit);
+    }
+  }
+  return align;
+}
+
+int64_t rlo__src_alignment(const rlo__family_query *query,
+                           int32_t free_axis,
+                           int64_t limit) {
+  const rlo_problem *problem = query->problem;
+  return side_alignment(problem,
+                        &problem->src,
+                        problem->unit_bits,
+                        query->src_alignment_bytes,
+                        free_axis,
+                        limit);
+}
+
+int64_t rlo__dst_alignment(const rlo__family_query *query,
+                           int32_t free_axis,
+                           int64_t limit) {
+  const rlo_problem *problem = query->problem;
+  return side_alignment(problem,
+                        &problem->dst,
+                        rlo_problem_dst_unit_bits(problem),
+                        query->dst_alignment_bytes,
+                        free_axis,
+                        limit);
+}
+
 int32_t rlo__axis_run_next(const rlo_problem *problem,
                            const rlo_form *form,
                            int64_t units,

@@ -39,6 +39,18 @@ int64_t rlo__alignment_after(int64_t alignment_bytes,
                              int64_t limit);
 
 /**
+ * Largest power of two, at most `limit` (itself one), that divides the address
+ * of each point of a side whose coordinate along `free_axis` (-1: none) is 0,
+ * in bytes.
+ */
+int64_t rlo__src_alignment(const rlo__family_query *query,
+                           int32_t free_axis,
+                           int64_t limit);
+int64_t rlo__dst_alignment(const rlo__family_query *query,
+                           int32_t free_axis,
+                           int64_t limit);
+
+/**
  * Multiplies a count by the extents of axes [first, end) of a problem's box.
  *
  * @param inout_count  unchanged on failure.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 
 enum {
   /** Most leading axes of one side that are tried. */

@@ -141,24 +141,12 @@ static void append_axis(const rlo__family_query *query,
 /* Tells if every run of the destination begins with a word. */
 static bool begins_with_word(const rlo__family_query *query,
                              const rlo__gpu_packed_plan *plan) {
-  const rlo_problem *problem = query->problem;
   const rlo__gpu_packed_walk *w = &plan->write;
-  int64_t unit_bytes = plan->group.geometry.unit_bytes;
-  int64_t word_bytes = w->word_units * unit_bytes;
-  int64_t align = rlo__alignment_after(
-      query->dst_alignment_bytes, problem->dst.base * unit_bytes, word_bytes);
+  int64_t word_bytes = w->word_units * plan->group.geometry.unit_bytes;
+  int64_t align = rlo__grid_dst_alignment(
+      query, &plan->group.grid, plan->block.repeat_axis, word_bytes);
   for (int32_t k = w->run_axes; k < w->rank; ++k) {
     align = rlo__alignment_after(align, w->strides[k], word_bytes);
-  }
-  for (int32_t n = 0; n < plan->group.grid.num_axes; ++n) {
-    align = rlo__alignment_after(
-        align, plan->group.grid.axes[n].dst_stride * unit_bytes, word_bytes);
-  }
-  if (plan->block.repeat_axis >= 0) {
-    align = rlo__alignment_after(
-        align,
-        problem->dst.axis[plan->block.repeat_axis] * unit_bytes,
-        word_bytes);
   }
   return align == word_bytes;
 }
@@ -333,56 +321,41 @@ bool rlo__gpu_packed_choose(const rlo__family_query *query,
                             rlo__str *why) {
   const rlo_problem *problem = query->problem;
   const rlo_device_info *device = query->device;
-  *plan = (rlo__gpu_packed_plan){.group = {.geometry = rlo__geometry_of(query),
-                                           .x_axis = -1,
-                                           .y_axis = -1}};
+  *plan = (rlo__gpu_packed_plan){.group = rlo__grid_plan_of(query)};
   rlo__grid_plan *group = &plan->group;
   int64_t budget_bytes = device->local_memory_bytes / 2;
   budget_bytes = rlo__min(budget_bytes, rlo__thresholds.plan_gpu_packed_bytes);
   if (!rlo__gpu_block_choose(
           query, budget_bytes, rlo__gpu_local_items(device), &plan->block)) {
-    rlo__str_printf(why,
-                    "%d axes; no two of them fit into %lld bytes of local "
-                    "memory",
-                    problem->num_axes,
-                    (long long)budget_bytes);
-    return false;
+    return RLO__REFUSE(why,
+                       "%d axes; no two of them fit into %lld bytes of local "
+                       "memory",
+                       problem->num_axes,
+                       (long long)budget_bytes);
   }
   list_guards(problem, plan);
   list_ends(problem, plan);
   group->geometry.fits_32_bits =
       group->geometry.fits_32_bits && guards_fit_32_bits(plan);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (rlo__grid_add_axis(
-            &group->grid, problem, a, rlo__gpu_block_step(&plan->block, a)) !=
-        RLO_OK) {
-      rlo__str_append(why, "its groups would need too many coordinates");
-      return false;
-    }
+    rlo__grid_add_axis(
+        &group->grid, problem, a, rlo__gpu_block_step(&plan->block, a));
   }
-  rlo__gpu_round_axes(&group->grid);
-  if (rlo__grid_num_groups(&group->grid, &plan->num_groups) != RLO_OK) {
-    rlo__str_append(why, "it has more blocks than 64 bits can count");
-    return false;
+  rlo__grid_round_axes(&group->grid);
+  if (rlo__grid_num_groups(&group->grid, &group->num_groups) != RLO_OK) {
+    return RLO__REFUSE(why, "it has more blocks than 64 bits can count");
   }
   int64_t limit_bytes = rlo__min(device->local_memory_bytes, MAX_LOCAL_BYTES);
   if (!lay_out(query, limit_bytes, plan)) {
-    rlo__str_printf(why,
-                    "its blocks do not fit into %lld bytes of local memory",
-                    (long long)limit_bytes);
-    return false;
+    return RLO__REFUSE(why,
+                       "its blocks do not fit into %lld bytes of local memory",
+                       (long long)limit_bytes);
   }
   make_walk(query, plan);
   plan->local_bytes =
       local_bytes(plan->stage.local_bytes +
                   (plan->write.is_contiguous ? CONTIGUOUS_BYTES : 0));
-  if (plan->local_bytes > device->local_memory_bytes) {
-    rlo__str_printf(why,
-                    "its blocks take %lld bytes of local memory; the device "
-                    "has %lld",
-                    (long long)plan->local_bytes,
-                    (long long)device->local_memory_bytes);
-    return false;
-  }
-  return rlo__gpu_can_launch(plan->num_groups, why);
+  return rlo__gpu_has_local_bytes(
+             device, "blocks take", plan->local_bytes, why) &&
+         rlo__gpu_can_launch(group->num_groups, why);
 }

@@ -2,8 +2,8 @@
 #ifndef RLO_PLAN_GPU_PACKED_H
 #define RLO_PLAN_GPU_PACKED_H
 
-#include "plan/gpu_launch.h"
 #include "plan/gpu_stage.h"
+#include "plan/grid.h"
 
 enum {
   /** Axes that may be cut: the outermost of either side. */
@@ -47,7 +47,6 @@ typedef struct rlo__gpu_packed_plan {
   rlo__gpu_stage stage;
   rlo__gpu_packed_walk write;
   int64_t local_bytes;
-  size_t num_groups;
 } rlo__gpu_packed_plan;
 
 /** Chooses the block of a problem, its layout in local memory and the words of

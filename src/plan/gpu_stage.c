@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 
 enum {
   /** The size of the widest pieces. */

@@ -2,13 +2,19 @@
 #ifndef RLO_PLAN_GRID_H
 #define RLO_PLAN_GRID_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/checked.h"
 #include "plan/geometry.h"
+#include "plan/gpu_cost.h"
 
 /**
  * Launches on a grid: the coordinates of work-groups, and the arguments and
  * constants that kernels of both classes share. The head comment of
- * cl/cpu_common.cl lists them; kernels of GPUs take the same ones and one more
- * (plan/gpu_launch.h).
+ * cl/cpu_common.cl lists them. Kernels of the GPU class take the same ones and
+ * one more, for dividing the index of a group by the grid's extents; a group of
+ * theirs has many work-items.
  */
 
 /** Lanes of the widest grid argument. */
@@ -45,32 +51,26 @@ typedef struct rlo__grid {
   rlo__grid_axis axes[RLO__GRID_MAX_AXES];
 } rlo__grid;
 
-/**
- * Adds an axis along which groups step, `step` >= 1 points at a time; nothing
- * if one step covers it. Each axis is added at most once.
- * @return RLO_OK; RLO_INTERNAL beyond RLO__GRID_MAX_AXES.
- */
-RLO_NODISCARD rlo_status rlo__grid_add_axis(rlo__grid *grid,
-                                            const rlo_problem *problem,
-                                            int32_t axis,
-                                            int64_t step);
+/** Adds an axis along which groups step, `step` >= 1 points at a time; nothing
+ *  if one step covers it. Each axis is added at most once. */
+void rlo__grid_add_axis(rlo__grid *grid,
+                        const rlo_problem *problem,
+                        int32_t axis,
+                        int64_t step);
 
 /** The same, also if one step covers the axis: its extent is then 1. */
-RLO_NODISCARD rlo_status rlo__grid_place_axis(rlo__grid *grid,
-                                              const rlo_problem *problem,
-                                              int32_t axis,
-                                              int64_t step);
+void rlo__grid_place_axis(rlo__grid *grid,
+                          const rlo_problem *problem,
+                          int32_t axis,
+                          int64_t step);
 
-/**
- * Adds an axis of which each group takes `size` >= 1 points, all if there are
- * no more. What the kernel gets of it, strides and coefficients of guards, are
- * those of one point.
- * @return RLO_OK; RLO_INTERNAL beyond RLO__GRID_MAX_AXES.
- */
-RLO_NODISCARD rlo_status rlo__grid_add_blocks(rlo__grid *grid,
-                                              const rlo_problem *problem,
-                                              int32_t axis,
-                                              int64_t size);
+/** Adds an axis of which each group takes `size` >= 1 points, all if there are
+ *  no more. What the kernel gets of it, strides and coefficients of guards, are
+ *  those of one point. */
+void rlo__grid_add_blocks(rlo__grid *grid,
+                          const rlo_problem *problem,
+                          int32_t axis,
+                          int64_t size);
 
 /** Orders the axes by falling distance of steps in the source, so that
  *  consecutive groups read near each other: scattered writes cost less than
@@ -87,6 +87,13 @@ void rlo__grid_sort(rlo__grid *grid,
                     rlo__grid_order order,
                     const int32_t plane_axes[2]);
 
+/** Adds axes of extent 1 before the others of a grid until it has `count`. */
+void rlo__grid_lead_axes(rlo__grid *grid, int32_t count);
+
+/** The same, so that there are few numbers of axes, each of which is a program
+ *  of its own. */
+void rlo__grid_round_axes(rlo__grid *grid);
+
 /** Index of the grid axis that steps along an axis of the problem; -1 if one
  *  group covers that axis, or if it is -1. */
 int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis);
@@ -95,13 +102,21 @@ int32_t rlo__grid_find(const rlo__grid *grid, int32_t problem_axis);
 RLO_NODISCARD rlo_status rlo__grid_num_groups(const rlo__grid *grid,
                                               size_t *out_groups);
 
+/** Largest power of two, at most `limit` (itself one), that divides each
+ *  destination address to which the grid and the axis `ld_axis` (-1: none)
+ * lead, in bytes. Of problems that compute nothing. */
+int64_t rlo__grid_dst_alignment(const rlo__family_query *query,
+                                const rlo__grid *grid,
+                                int32_t ld_axis,
+                                int64_t limit);
+
 /** The share of an extent in the pieces of `piece` points that cover it. */
 double rlo__grid_fullness(int64_t extent, int64_t piece);
 
 /* ------------------------------------------------------------------- launch */
 
 /** The parameters of a launch on a grid. A family fills them, then calls
- *  rlo__grid_begin. */
+ *  rlo__grid_emit. */
 typedef struct rlo__grid_plan {
   rlo__geometry geometry;
   rlo__grid grid;
@@ -113,7 +128,20 @@ typedef struct rlo__grid_plan {
   rlo__grid_order order;
   bool is_nontemporal;
   bool is_prefetching;
+  /** 0: as many as the grid has. */
+  size_t num_groups;
 } rlo__grid_plan;
+
+/** A plan without axes, in the schedule's order. It prefetches on devices of
+ * the CPU class that can. */
+rlo__grid_plan rlo__grid_plan_of(const rlo__family_query *query);
+
+/** Adds every axis of a problem: along x and y groups step by these points,
+ *  along the others by one. */
+void rlo__grid_cover(rlo__grid_plan *plan,
+                     const rlo_problem *problem,
+                     int64_t x_step,
+                     int64_t y_step);
 
 /**
  * Tells if the kernels take a problem's quotients, guards and axes.
@@ -132,54 +160,143 @@ bool rlo__grid_is_within_limits(const rlo__family_query *query,
 rlo__argument_kind rlo__grid_vector_kind(const rlo__geometry *geometry,
                                          int32_t num_grid_axes);
 
-/** Begins a launch: kernel file, shared constants, the first ten arguments, and
- *  one work-item per group. @return RLO_OK; RLO_OVERFLOW; RLO_INTERNAL. */
+/**
+ * Lets each group move several points of the grid: as many as make
+ * `group_bytes`, but not so many that compute units would idle. Sets the number
+ * of groups.
+ *
+ * @param point_bytes  bytes written for one point, > 0.
+ * @param out_points   of a group, >= 1; the last group may have fewer.
+ * @return RLO_OK; RLO_OVERFLOW.
+ */
+RLO_NODISCARD rlo_status rlo__grid_join_groups(const rlo__family_query *query,
+                                               int64_t point_bytes,
+                                               int64_t group_bytes,
+                                               rlo__grid_plan *plan,
+                                               int64_t *out_points);
+
+/** The types of a kernel's own arguments. */
+typedef enum rlo__arg_kind {
+  RLO__ARG_END,
+  RLO__ARG_INT,
+  /** rlo_index: an int, or a long where the problem needs one. */
+  RLO__ARG_INDEX,
+  RLO__ARG_LONG,
+  /** Vectors, with zeros beyond the numbers given: rlo_grid, int16, and sixteen
+   *  of rlo_index. */
+  RLO__ARG_VECTOR,
+  RLO__ARG_INT16,
+  RLO__ARG_INDEX16
+} rlo__arg_kind;
+
+/** An argument of a kernel's own. A list of them ends with zeros. */
+typedef struct rlo__arg {
+  rlo__arg_kind kind;
+  int32_t count;
+  int64_t number;
+  const int64_t *numbers;
+} rlo__arg;
+
+static inline rlo__arg rlo__arg_int(int64_t number) {
+  return (rlo__arg){.kind = RLO__ARG_INT, .number = number};
+}
+
+static inline rlo__arg rlo__arg_index(int64_t number) {
+  return (rlo__arg){.kind = RLO__ARG_INDEX, .number = number};
+}
+
+static inline rlo__arg rlo__arg_long(int64_t number) {
+  return (rlo__arg){.kind = RLO__ARG_LONG, .number = number};
+}
+
+/** The stride of a problem's axis; 0 for the axis -1. */
+static inline rlo__arg rlo__arg_stride(const rlo_form *form, int32_t axis) {
+  return rlo__arg_index(axis < 0 ? 0 : form->axis[axis]);
+}
+
+/** @param numbers  borrowed until they are added. */
+static inline rlo__arg rlo__arg_lanes(rlo__arg_kind kind,
+                                      const int64_t *numbers,
+                                      int32_t count) {
+  return (rlo__arg){.kind = kind, .count = count, .numbers = numbers};
+}
+
+static inline rlo__arg rlo__arg_vector(const int64_t *numbers, int32_t count) {
+  return rlo__arg_lanes(RLO__ARG_VECTOR, numbers, count);
+}
+
+/** Begins a launch: kernel file, shared constants and arguments, the NDRange. A
+ *  grid of the GPU class has rounded axes, each below 2^31, which
+ *  rlo__gpu_can_launch implies. @return RLO_OK; RLO_OVERFLOW;
+ * RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__grid_begin(const rlo__family_query *query,
                                          const rlo__grid_plan *plan,
                                          const char *kernel_file,
                                          rlo__launch *launch);
 
+/** Adds arguments of the kernel's own. */
+RLO_NODISCARD rlo_status rlo__grid_add(const rlo__grid_plan *plan,
+                                       const rlo__arg *args,
+                                       rlo__launch *launch);
+
 /**
- * Lets each group of a launch that has begun move several points of the grid:
- * as many as make `group_bytes`, but not so many that compute units would idle.
+ * Writes a launch but for its description: begins it, adds the constants and
+ * args of the family's own and the guards, PAD first. What a problem
+ * computes goes with it: the constants of cl/arith.cl, the factors after the
+ * args, and the first words of the description.
  *
- * @param point_bytes  bytes written for one point, > 0.
- * @return points of a group, >= 1; the last group may have fewer.
+ * A guard with the coefficient -1 along x is rewritten to one with 1.
  */
-int64_t rlo__grid_join_groups(const rlo__family_query *query,
-                              int64_t point_bytes,
-                              int64_t group_bytes,
-                              rlo__launch *launch);
+RLO_NODISCARD rlo_status rlo__grid_emit(const rlo__family_query *query,
+                                        const rlo__grid_plan *plan,
+                                        const char *kernel_file,
+                                        const rlo__constant *constants,
+                                        const rlo__arg *args,
+                                        rlo__launch *launch);
 
-/** Adds an argument of the kernels' type `int`, or of their type rlo_index. */
-RLO_NODISCARD rlo_status rlo__grid_add_int(rlo__launch *launch, int64_t value);
-RLO_NODISCARD rlo_status rlo__grid_add_index(const rlo__grid_plan *plan,
-                                             rlo__launch *launch,
-                                             int64_t value);
+/* ------------------------------------------------------- kernels of the GPU */
 
-/** Adds an argument of the kernels' type rlo_grid: zeros beyond `count`. */
-RLO_NODISCARD rlo_status rlo__grid_add_vector(const rlo__grid_plan *plan,
-                                              rlo__launch *launch,
-                                              const int64_t *values,
-                                              int32_t count);
+/** Size of the argument that divides, in scalars, for
+ *  rlo__grid_is_within_limits. */
+#define RLO__GPU_GRID_SCALARS 8
 
-/** Adds the guards, PAD first. A guard with the coefficient -1 along x is
- *  rewritten to one with 1. */
-RLO_NODISCARD rlo_status rlo__grid_add_guards(const rlo__family_query *query,
-                                              const rlo__grid_plan *plan,
-                                              rlo__launch *launch);
+/** Work-items of a group: 256, or the largest power of two below that the
+ *  device takes. */
+int64_t rlo__gpu_local_items(const rlo_device_info *device);
+
+/** ceil(2^(31 + l) / divisor), to be read as uint, with l =
+ * ceil(log2(divisor)): for n < 2^31, n * this / 2^(31 + l), rounded down, is n
+ * / divisor. 2^31 >= divisor
+ *  >= 1.
+ *  @param out_log2  takes l. */
+int64_t rlo__gpu_magic(int64_t divisor, int32_t *out_log2);
+
+/** Writes what divides by the extents of a grid, each 1 .. 2^31. */
+void rlo__gpu_grid_magic(const rlo__grid *grid,
+                         int64_t out_magic[RLO__GRID_MAX_AXES]);
+
+/** A number of groups as size_t; where that has 32 bits and is too small, one
+ * that rlo__gpu_can_launch refuses. */
+static inline size_t rlo__gpu_groups(int64_t count) {
+  return (size_t)rlo__min(count, PTRDIFF_MAX);
+}
+
+/** Tells if this many groups can be launched: 2^24 - 1, which makes fewer than
+ *  2^32 work-items. If not, `why` takes the reason. */
+bool rlo__gpu_can_launch(size_t num_groups, rlo__str *why);
+
+/** Tells if a device has so many bytes of local memory. If not, `why` takes the
+ *  reason: "its tile takes ...", for the use "tile takes". */
+bool rlo__gpu_has_local_bytes(const rlo_device_info *device,
+                              const char *use,
+                              int64_t bytes,
+                              rlo__str *why);
 
 /* ---------------------------------------------------- stores of CPU kernels */
 
 /** Tells if non-temporal stores pay for a problem on the device. */
 bool rlo__cpu_wants_nontemporal(const rlo__family_query *query,
                                 const rlo__geometry *geometry);
-
-/** Largest power of two, at most a line, that divides each destination address
- *  to which the grid and the axis `ld_axis` (-1: none) lead, in bytes. */
-int64_t rlo__cpu_dst_alignment(const rlo__family_query *query,
-                               const rlo__grid *grid,
-                               int32_t ld_axis);
 
 /** Tells if pieces of a row, each `piece_units` long, along an axis of stride 1
  *  in the destination (-1: none) all begin and end with a line, for every point

@@ -58,26 +58,22 @@ static bool find_axes(const rlo_problem *problem,
   int32_t a = innermost_axis(problem, &problem->src);
   int32_t b = innermost_axis(problem, &problem->dst);
   if (a < 0 || b < 0) {
-    rlo__str_printf(why,
-                    "no axis has stride 1 in the %s",
-                    a < 0 ? "source" : "destination");
-    return false;
+    return RLO__REFUSE(why,
+                       "no axis has stride 1 in the %s",
+                       a < 0 ? "source" : "destination");
   }
   if (a == b) {
-    rlo__str_append(why, "the innermost axis is the same on both sides");
-    return false;
+    return RLO__REFUSE(why, "the innermost axis is the same on both sides");
   }
   if (problem->extents[a] % count != 0 || problem->extents[b] % count != 0 ||
       !is_whole(problem, &problem->src, a, count) ||
       !is_whole(problem, &problem->dst, b, count)) {
-    rlo__str_printf(why,
-                    "its rows of elements of %d bits are not whole bytes",
-                    problem->unit_bits);
-    return false;
+    return RLO__REFUSE(why,
+                       "its rows of elements of %d bits are not whole bytes",
+                       problem->unit_bits);
   }
   if (problem->dst.axis[a] == count || problem->src.axis[b] == 0) {
-    rlo__str_append(why, "its rows are single bytes, or all the same");
-    return false;
+    return RLO__REFUSE(why, "its rows are single bytes, or all the same");
   }
   *out_a = a;
   *out_b = b;
@@ -116,15 +112,13 @@ bool rlo__join_rows(const rlo_problem *problem,
                     rlo__str *why) {
   int32_t bits = problem->unit_bits;
   if (bits != 1 && bits != 2 && bits != 4) {
-    rlo__str_printf(why, "units of %d bits do not make up bytes", bits);
-    return false;
+    return RLO__REFUSE(why, "units of %d bits do not make up bytes", bits);
   }
   if (problem->num_terms > 0 || problem->num_axes == RLO_MAX_AXES) {
-    rlo__str_printf(why,
-                    "%d quotients and %d axes are left",
-                    problem->num_terms,
-                    problem->num_axes);
-    return false;
+    return RLO__REFUSE(why,
+                       "%d quotients and %d axes are left",
+                       problem->num_terms,
+                       problem->num_axes);
   }
   int64_t count = 8 / bits;
   int32_t a;
@@ -134,8 +128,7 @@ bool rlo__join_rows(const rlo_problem *problem,
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     if (!guard_allows(problem, &problem->guards[g], b, count)) {
-      rlo__str_append(why, "a guard ends within a byte");
-      return false;
+      return RLO__REFUSE(why, "a guard ends within a byte");
     }
   }
   int32_t h = problem->num_axes;
@@ -159,8 +152,7 @@ bool rlo__join_rows(const rlo_problem *problem,
   bytes->dst.axis[a] = dst_ld;
   for (int32_t g = 0; g < bytes->num_guards; ++g) {
     if (!divide_guard(&bytes->guards[g], a, b, h, count)) {
-      rlo__str_append(why, "a guard exceeds 64 bits");
-      return false;
+      return RLO__REFUSE(why, "a guard exceeds 64 bits");
     }
   }
   *out_joined =

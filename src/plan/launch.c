@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/launch.h"
 
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -94,12 +97,7 @@ static rlo_status add_numbers(rlo__launch *launch,
                               int32_t count,
                               int32_t room,
                               int32_t *out_first) {
-  if (room > RLO__LAUNCH_MAX_NUMBERS - launch->num_numbers) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "a launch of kernel %s needs more than %d numbers",
-                    launch->kernel_file,
-                    RLO__LAUNCH_MAX_NUMBERS);
-  }
+  assert(room <= RLO__LAUNCH_MAX_NUMBERS - launch->num_numbers);
   RLO_TRY(reserve(launch, (size_t)launch->num_numbers + (size_t)room));
   *out_first = launch->num_numbers;
   for (int32_t k = 0; k < room; ++k) {
@@ -114,22 +112,23 @@ rlo_status rlo__launch_define(rlo__launch *launch,
   return rlo__launch_define_list(launch, name, &value, 1);
 }
 
+rlo_status rlo__launch_define_all(rlo__launch *launch,
+                                  const rlo__constant *constants) {
+  for (const rlo__constant *c = constants; c->name != NULL; ++c) {
+    RLO_TRY(rlo__launch_define(launch, c->name, c->value));
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo__launch_define_list(rlo__launch *launch,
                                    const char *name,
                                    const int64_t *values,
                                    int32_t count) {
-  if (launch->num_defines == RLO__LAUNCH_MAX_DEFINES) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "a launch of kernel %s has more than %d constants",
-                    launch->kernel_file,
-                    RLO__LAUNCH_MAX_DEFINES);
-  }
+  assert(launch->num_defines < RLO__LAUNCH_MAX_DEFINES);
   int32_t first = 0;
   RLO_TRY(add_numbers(launch, values, count, count, &first));
-  rlo__define *define = &launch->defines[launch->num_defines++];
-  define->name = name;
-  define->first = first;
-  define->count = count;
+  launch->defines[launch->num_defines++] =
+      (rlo__define){.name = name, .first = first, .count = count};
   return RLO_OK;
 }
 
@@ -150,20 +149,8 @@ rlo_status rlo__launch_argument(rlo__launch *launch,
                                 const int64_t *values,
                                 int32_t count) {
   int32_t lanes = rlo__argument_lanes(kind);
-  if (launch->num_arguments == RLO__LAUNCH_MAX_ARGUMENTS) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "a launch of kernel %s has more than %d arguments",
-                    launch->kernel_file,
-                    RLO__LAUNCH_MAX_ARGUMENTS);
-  }
-  if (count < 0 || count > lanes || (lanes == 1 && count != 1)) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "argument %d of kernel %s has %d values for %d lanes",
-                    launch->num_arguments,
-                    launch->kernel_file,
-                    count,
-                    lanes);
-  }
+  assert(launch->num_arguments < RLO__LAUNCH_MAX_ARGUMENTS);
+  assert(count >= 0 && count <= lanes && (lanes != 1 || count == 1));
   for (int32_t k = 0; is_of_ints(kind) && k < count; ++k) {
     if (values[k] < INT32_MIN || values[k] > INT32_MAX) {
       return RLO_FAIL(RLO_OVERFLOW,
@@ -175,10 +162,37 @@ rlo_status rlo__launch_argument(rlo__launch *launch,
   }
   int32_t first = 0;
   RLO_TRY(add_numbers(launch, values, count, lanes, &first));
-  rlo__argument *argument = &launch->arguments[launch->num_arguments++];
-  argument->kind = kind;
-  argument->first = first;
+  launch->arguments[launch->num_arguments++] =
+      (rlo__argument){.kind = kind, .first = first};
   return RLO_OK;
+}
+
+rlo_status rlo__launch_longs(rlo__launch *launch,
+                             const int64_t *values,
+                             int32_t count) {
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &values[n], 1));
+  }
+  return RLO_OK;
+}
+
+void rlo__launch_set_groups(rlo__launch *launch,
+                            size_t num_groups,
+                            int64_t local_items) {
+  launch->work_dim = 1;
+  launch->global_size[0] = num_groups * (size_t)local_items;
+  launch->local_size[0] = (size_t)local_items;
+}
+
+void rlo__launch_describe(rlo__launch *launch, const char *format, ...) {
+  size_t length = strlen(launch->parameters);
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(launch->parameters + length,
+                  sizeof launch->parameters - length,
+                  format,
+                  arguments);
+  va_end(arguments);
 }
 
 /* A fill of up to 16 bytes as the two numbers that kernels take. */
@@ -187,11 +201,8 @@ static rlo_status add_fill(const rlo_problem *problem, rlo__launch *launch) {
   for (int32_t b = 0; 8 * b < rlo_problem_dst_unit_bits(problem); ++b) {
     halves[b / 8] |= (uint64_t)problem->fill[b] << (b % 8 * 8);
   }
-  for (int half = 0; half < 2; ++half) {
-    int64_t number = (int64_t)halves[half];
-    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &number, 1));
-  }
-  return RLO_OK;
+  const int64_t numbers[] = {(int64_t)halves[0], (int64_t)halves[1]};
+  return rlo__launch_longs(launch, numbers, 2);
 }
 
 rlo_status rlo__launch_begin(const rlo_problem *problem,
@@ -219,36 +230,36 @@ rlo_status rlo__launch_begin(const rlo_problem *problem,
   return (head & RLO__LAUNCH_FILL) == 0 ? RLO_OK : add_fill(problem, launch);
 }
 
+static bool are_equal(const void *a,
+                      const void *b,
+                      int32_t count,
+                      size_t size) {
+  return count == 0 || memcmp(a, b, (size_t)count * size) == 0;
+}
+
+/* Names of constants are static, and one function writes the constants of a
+ * kernel file: equal names are one pointer. */
 bool rlo__launch_equal(const rlo__launch *a, const rlo__launch *b) {
-  if (strcmp(a->kernel_file, b->kernel_file) != 0 ||
-      a->num_defines != b->num_defines ||
-      a->num_arguments != b->num_arguments ||
-      a->num_numbers != b->num_numbers ||
-      a->src_base_bytes != b->src_base_bytes ||
-      a->dst_base_bytes != b->dst_base_bytes || a->work_dim != b->work_dim) {
-    return false;
-  }
-  for (int32_t i = 0; i < a->num_defines; ++i) {
-    if (strcmp(a->defines[i].name, b->defines[i].name) != 0 ||
-        a->defines[i].first != b->defines[i].first ||
-        a->defines[i].count != b->defines[i].count) {
-      return false;
-    }
-  }
-  for (int32_t i = 0; i < a->num_arguments; ++i) {
-    if (a->arguments[i].kind != b->arguments[i].kind ||
-        a->arguments[i].first != b->arguments[i].first) {
-      return false;
-    }
-  }
-  for (int32_t d = 0; d < a->work_dim; ++d) {
-    if (a->global_size[d] != b->global_size[d] ||
-        a->local_size[d] != b->local_size[d]) {
-      return false;
-    }
-  }
-  return a->num_numbers == 0 ||
-         memcmp(a->numbers,
-                b->numbers,
-                (size_t)a->num_numbers * sizeof a->numbers[0]) == 0;
+  return strcmp(a->kernel_file, b->kernel_file) == 0 &&
+         a->num_defines == b->num_defines &&
+         a->num_arguments == b->num_arguments &&
+         a->num_numbers == b->num_numbers &&
+         a->src_base_bytes == b->src_base_bytes &&
+         a->dst_base_bytes == b->dst_base_bytes && a->work_dim == b->work_dim &&
+         are_equal(
+             a->defines, b->defines, a->num_defines, sizeof a->defines[0]) &&
+         are_equal(a->arguments,
+                   b->arguments,
+                   a->num_arguments,
+                   sizeof a->arguments[0]) &&
+         are_equal(a->global_size,
+                   b->global_size,
+                   a->work_dim,
+                   sizeof a->global_size[0]) &&
+         are_equal(a->local_size,
+                   b->local_size,
+                   a->work_dim,
+                   sizeof a->local_size[0]) &&
+         are_equal(
+             a->numbers, b->numbers, a->num_numbers, sizeof a->numbers[0]);
 }

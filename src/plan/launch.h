@@ -122,8 +122,17 @@ RLO_NODISCARD rlo_status rlo__launch_begin(const rlo_problem *problem,
                                            uint32_t head,
                                            rlo__launch *launch);
 
-/** Adds a constant. @return RLO_OK; RLO_INTERNAL beyond the limits above;
+/** A constant to add. A list of them ends with a name that is NULL. */
+typedef struct rlo__constant {
+  /** Static. */
+  const char *name;
+  int64_t value;
+} rlo__constant;
+
+/** Adds constants. @return RLO_OK; RLO_INTERNAL beyond the limits above;
  *  RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__launch_define_all(rlo__launch *launch,
+                                                const rlo__constant *constants);
 RLO_NODISCARD rlo_status rlo__launch_define(rlo__launch *launch,
                                             const char *name,
                                             int64_t value);
@@ -147,6 +156,21 @@ RLO_NODISCARD rlo_status rlo__launch_argument(rlo__launch *launch,
                                               rlo__argument_kind kind,
                                               const int64_t *values,
                                               int32_t count);
+
+/** Adds an argument of 8 bytes for each of `count` values.
+ *  @return as rlo__launch_argument. */
+RLO_NODISCARD rlo_status rlo__launch_longs(rlo__launch *launch,
+                                           const int64_t *values,
+                                           int32_t count);
+
+/** Sets the NDRange: groups of so many work-items. */
+void rlo__launch_set_groups(rlo__launch *launch,
+                            size_t num_groups,
+                            int64_t local_items);
+
+/** Appends to the description. */
+RLO_PRINTF(2, 3)
+void rlo__launch_describe(rlo__launch *launch, const char *format, ...);
 
 /** Tells if two launches run the same kernel with the same numbers and sizes.
  *  Their descriptions are not compared. */

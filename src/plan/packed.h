@@ -27,19 +27,17 @@ typedef struct rlo__packed_cells {
   bool is_direct;
 } rlo__packed_cells;
 
-/** The cells of a problem without guards or quotients. False, with the reason
- *  in `why`, if it has none. */
+/** The cells of a problem without guards or quotients. False if it has none. */
 bool rlo__packed_cells_find(const rlo__family_query *query,
                             const rlo__geometry *geometry,
-                            rlo__packed_cells *out_cells,
-                            rlo__str *why);
+                            rlo__packed_cells *out_cells);
 
 /** Expected fraction of the copy limit. */
 double rlo__packed_cells_predict(const rlo__packed_cells *cells);
 
 /** Writes the launch. */
 RLO_NODISCARD rlo_status rlo__packed_cells_emit(const rlo__family_query *query,
-                                                const rlo__packed_cells *cells,
+                                                rlo__packed_cells *cells,
                                                 rlo__launch *launch);
 
 /* ------------------------------------------------------------------- blocks */
@@ -91,9 +89,8 @@ bool rlo__packed_block_is_possible(const rlo__family_query *query,
                                    rlo__str *why);
 
 /** Chooses the block of a problem that has some, and lays the grid. */
-RLO_NODISCARD rlo_status
-rlo__packed_block_choose(const rlo__family_query *query,
-                         const rlo__geometry *geometry,
-                         rlo__packed_block *out_block);
+void rlo__packed_block_choose(const rlo__family_query *query,
+                              const rlo__geometry *geometry,
+                              rlo__packed_block *out_block);
 
 #endif

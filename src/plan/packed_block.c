@@ -14,12 +14,11 @@ bool rlo__packed_block_is_possible(const rlo__family_query *query,
   }
   int64_t units = problem->extents[geometry->run_axis];
   if (units > RLO__PACKED_MAX_ROW_BYTES / geometry->unit_bytes) {
-    rlo__str_printf(why,
-                    "its rows have %lld units; the longest that are packed "
-                    "have %d bytes",
-                    (long long)units,
-                    RLO__PACKED_MAX_ROW_BYTES);
-    return false;
+    return RLO__REFUSE(why,
+                       "its rows have %lld units; the longest that are packed "
+                       "have %d bytes",
+                       (long long)units,
+                       RLO__PACKED_MAX_ROW_BYTES);
   }
   return true;
 }
@@ -239,7 +238,8 @@ static bool can_go_direct(const rlo__family_query *query,
       inner *= b->size[a];
     }
   }
-  int64_t align = rlo__cpu_dst_alignment(query, &b->cpu.grid, -1);
+  int64_t align =
+      rlo__grid_dst_alignment(query, &b->cpu.grid, -1, RLO__CPU_LINE_BYTES);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (b->size[a] > 1 && (rows >> a & 1) == 0) {
       align = rlo__alignment_after(
@@ -258,18 +258,18 @@ static bool has_lines(const rlo__family_query *query,
   int64_t run_bytes = b->dst_run_units * b->cpu.geometry.unit_bytes;
   return run_bytes >= RLO__CPU_MIN_LINED_BYTES ||
          (run_bytes % RLO__CPU_LINE_BYTES == 0 &&
-          rlo__cpu_dst_alignment(query, &b->cpu.grid, -1) ==
+          rlo__grid_dst_alignment(
+              query, &b->cpu.grid, -1, RLO__CPU_LINE_BYTES) ==
               RLO__CPU_LINE_BYTES);
 }
 
 /* Chooses a block of at most `max_bytes`. */
-static rlo_status choose(const rlo__family_query *query,
-                         const rlo__geometry *geometry,
-                         int64_t max_bytes,
-                         rlo__packed_block *b) {
+static void choose(const rlo__family_query *query,
+                   const rlo__geometry *geometry,
+                   int64_t max_bytes,
+                   rlo__packed_block *b) {
   const rlo_problem *problem = query->problem;
-  *b = (rlo__packed_block){
-      .cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
+  *b = (rlo__packed_block){.cpu = rlo__grid_plan_of(query)};
   rlo__grid_plan *cpu = &b->cpu;
   b->moves_rows = geometry->run_axis >= 0;
   b->dst_run = rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
@@ -282,30 +282,27 @@ static rlo_status choose(const rlo__family_query *query,
   cut_all(problem, max_bytes, b);
   lay_stage(problem, b);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    RLO_TRY(rlo__grid_add_axis(&cpu->grid, problem, a, b->size[a]));
+    rlo__grid_add_axis(&cpu->grid, problem, a, b->size[a]);
   }
   const int32_t plane_axes[2] = {b->src_run.axes[0], b->dst_run.axes[0]};
-  cpu->order = query->schedule.order;
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   b->is_direct = can_go_direct(query, b);
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(query, geometry) &&
                         (b->is_direct || has_lines(query, b));
-  cpu->is_prefetching = query->device->has_builtin_prefetch;
-  return RLO_OK;
 }
 
-rlo_status rlo__packed_block_choose(const rlo__family_query *query,
-                                    const rlo__geometry *geometry,
-                                    rlo__packed_block *out_block) {
+void rlo__packed_block_choose(const rlo__family_query *query,
+                              const rlo__geometry *geometry,
+                              rlo__packed_block *out_block) {
   if (geometry->run_axis < 0) {
-    RLO_TRY(choose(query,
-                   geometry,
-                   rlo__thresholds.plan_cpu_direct_block_bytes,
-                   out_block));
+    choose(query,
+           geometry,
+           rlo__thresholds.plan_cpu_direct_block_bytes,
+           out_block);
     if (out_block->is_direct) {
-      return RLO_OK;
+      return;
     }
   }
-  return choose(
+  choose(
       query, geometry, rlo__thresholds.plan_cpu_staged_block_bytes, out_block);
 }

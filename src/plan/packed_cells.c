@@ -51,12 +51,10 @@ static int64_t line_units(const rlo__packed_cells *cells) {
 
 bool rlo__packed_cells_find(const rlo__family_query *query,
                             const rlo__geometry *geometry,
-                            rlo__packed_cells *out_cells,
-                            rlo__str *why) {
+                            rlo__packed_cells *out_cells) {
   const rlo_problem *problem = query->problem;
   rlo__packed_cells *c = out_cells;
-  *c = (rlo__packed_cells){
-      .cpu = {.geometry = *geometry, .x_axis = -1, .y_axis = -1}};
+  *c = (rlo__packed_cells){.cpu = rlo__grid_plan_of(query)};
   rlo__axis_run src =
       rlo__axis_run_find(problem, &problem->src, geometry->src_axis);
   rlo__axis_run dst =
@@ -65,12 +63,11 @@ bool rlo__packed_cells_find(const rlo__family_query *query,
                       : geometry->unit_bytes == 2 ? MAX_SHORT_LINES
                                                   : MAX_LINES;
   if (!find_axes(problem, &src, &dst, max_lines * line_units(c), c)) {
-    rlo__str_append(why, "its innermost axes are no small cell");
     return false;
   }
   int32_t n = c->num_axes;
+  /* They follow each other on both sides. */
   if (n == dst.num_axes || n == src.num_axes || dst.axes[n] != src.axes[n]) {
-    rlo__str_append(why, "its cells do not follow each other on both sides");
     return false;
   }
   c->cell_axis = dst.axes[n];
@@ -78,8 +75,7 @@ bool rlo__packed_cells_find(const rlo__family_query *query,
 }
 
 /* Chooses the groups and the stores. */
-static rlo_status lay_groups(const rlo__family_query *query,
-                             rlo__packed_cells *c) {
+static void lay_groups(const rlo__family_query *query, rlo__packed_cells *c) {
   const rlo_problem *problem = query->problem;
   rlo__grid_plan *cpu = &c->cpu;
   int64_t cell_bytes = c->cell_units * cpu->geometry.unit_bytes;
@@ -92,26 +88,23 @@ static rlo_status lay_groups(const rlo__family_query *query,
   int64_t whole =
       RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, cell_bytes);
   c->group_cells = rlo__ceil_div(group_bytes, cell_bytes * whole) * whole;
-  cpu->grid.num_axes = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     bool is_inside = false;
     for (int32_t k = 0; k < c->num_axes; ++k) {
       is_inside = is_inside || c->axes[k] == a;
     }
     if (!is_inside) {
-      RLO_TRY(rlo__grid_add_axis(
-          &cpu->grid, problem, a, a == c->cell_axis ? c->group_cells : 1));
+      rlo__grid_add_axis(
+          &cpu->grid, problem, a, a == c->cell_axis ? c->group_cells : 1);
     }
   }
   const int32_t plane_axes[2] = {c->cell_axis, -1};
-  cpu->order = query->schedule.order;
   rlo__grid_sort(&cpu->grid, cpu->order, plane_axes);
   cpu->is_nontemporal = rlo__cpu_wants_nontemporal(query, &cpu->geometry);
-  cpu->is_prefetching = query->device->has_builtin_prefetch;
   c->is_direct =
       cell_bytes % RLO__CPU_LINE_BYTES == 0 &&
-      rlo__cpu_dst_alignment(query, &cpu->grid, -1) == RLO__CPU_LINE_BYTES;
-  return RLO_OK;
+      rlo__grid_dst_alignment(query, &cpu->grid, -1, RLO__CPU_LINE_BYTES) ==
+          RLO__CPU_LINE_BYTES;
 }
 
 /* From measurements: between 0.86 and 1, whatever the units. */
@@ -119,59 +112,56 @@ double rlo__packed_cells_predict(const rlo__packed_cells *cells) {
   return cells->cpu.geometry.unit_bytes == 16 ? 0.85 : 0.9;
 }
 
-static rlo_status add_defines(const rlo__family_query *query,
-                              const rlo__packed_cells *c,
-                              rlo__launch *launch) {
-  static const char *const extents[RLO__PACKED_CELL_MAX_AXES] = {
-      "RLO_CELL_X0", "RLO_CELL_X1", "RLO_CELL_X2", "RLO_CELL_X3"};
-  static const char *const strides[RLO__PACKED_CELL_MAX_AXES] = {
-      "RLO_CELL_S0", "RLO_CELL_S1", "RLO_CELL_S2", "RLO_CELL_S3"};
-  const rlo_problem *problem = query->problem;
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle));
-  for (int32_t k = 0; k < RLO__PACKED_CELL_MAX_AXES; ++k) {
-    bool is_axis = k < c->num_axes;
-    RLO_TRY(rlo__launch_define(
-        launch, extents[k], is_axis ? problem->extents[c->axes[k]] : 1));
-    RLO_TRY(rlo__launch_define(
-        launch, strides[k], is_axis ? problem->src.axis[c->axes[k]] : 0));
-  }
-  int64_t joined = rlo__max(line_units(c) / c->cell_units, 1);
-  RLO_TRY(rlo__launch_define(launch, "RLO_CELL_UNITS", c->cell_units));
-  RLO_TRY(rlo__launch_define(launch, "RLO_CELL_JOINED", joined));
-  RLO_TRY(
-      rlo__launch_define(launch,
-                         "RLO_CELL_LINES",
-                         rlo__ceil_div(c->cell_units * joined, line_units(c))));
-  return rlo__launch_define(launch, "RLO_CELL_DIRECT", c->is_direct);
-}
-
 rlo_status rlo__packed_cells_emit(const rlo__family_query *query,
-                                  const rlo__packed_cells *cells,
+                                  rlo__packed_cells *c,
                                   rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
-  rlo__packed_cells c = *cells;
-  RLO_TRY(lay_groups(query, &c));
-  const rlo__grid_plan *cpu = &c.cpu;
+  const rlo__grid_plan *cpu = &c->cpu;
+  int64_t extents[RLO__PACKED_CELL_MAX_AXES];
+  int64_t strides[RLO__PACKED_CELL_MAX_AXES];
   int64_t first;
   int64_t last;
+  lay_groups(query, c);
   if (!rlo__form_range(problem, &problem->src, &first, &last)) {
     return rlo__fail_overflow("a position of the source");
   }
-  RLO_TRY(rlo__grid_begin(query, cpu, "cpu_packed_cells", launch));
-  RLO_TRY(add_defines(query, &c, launch));
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(&cpu->grid, c.cell_axis)));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, problem->extents[c.cell_axis]));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, c.group_cells));
-  RLO_TRY(rlo__grid_add_index(cpu, launch, last - problem->src.base + 1));
-  rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&words,
-                  "cells of %lld, %lld to a group, units of %lld bytes, %s%s%s",
-                  (long long)c.cell_units,
-                  (long long)c.group_cells,
-                  (long long)cpu->geometry.unit_bytes,
-                  rlo__grid_order_name(cpu->order),
-                  c.is_direct ? ", line by line" : ", joined",
-                  cpu->is_nontemporal ? ", non-temporal stores" : "");
+  for (int32_t k = 0; k < RLO__PACKED_CELL_MAX_AXES; ++k) {
+    bool is_axis = k < c->num_axes;
+    extents[k] = is_axis ? problem->extents[c->axes[k]] : 1;
+    strides[k] = is_axis ? problem->src.axis[c->axes[k]] : 0;
+  }
+  int64_t joined = rlo__max(line_units(c) / c->cell_units, 1);
+  const rlo__constant constants[] = {
+      {"RLO_VECTOR_SHUFFLE", query->device->has_vector_shuffle},
+      {"RLO_CELL_X0", extents[0]},
+      {"RLO_CELL_X1", extents[1]},
+      {"RLO_CELL_X2", extents[2]},
+      {"RLO_CELL_X3", extents[3]},
+      {"RLO_CELL_S0", strides[0]},
+      {"RLO_CELL_S1", strides[1]},
+      {"RLO_CELL_S2", strides[2]},
+      {"RLO_CELL_S3", strides[3]},
+      {"RLO_CELL_UNITS", c->cell_units},
+      {"RLO_CELL_JOINED", joined},
+      {"RLO_CELL_LINES", rlo__ceil_div(c->cell_units * joined, line_units(c))},
+      {"RLO_CELL_DIRECT", c->is_direct},
+      {0}};
+  const rlo__arg args[] = {
+      rlo__arg_int(rlo__grid_find(&cpu->grid, c->cell_axis)),
+      rlo__arg_index(problem->extents[c->cell_axis]),
+      rlo__arg_index(c->group_cells),
+      rlo__arg_index(last - problem->src.base + 1),
+      {0}};
+  RLO_TRY(
+      rlo__grid_emit(query, cpu, "cpu_packed_cells", constants, args, launch));
+  rlo__launch_describe(
+      launch,
+      "cells of %lld, %lld to a group, units of %lld bytes, %s%s%s",
+      (long long)c->cell_units,
+      (long long)c->group_cells,
+      (long long)cpu->geometry.unit_bytes,
+      rlo__grid_order_name(cpu->order),
+      c->is_direct ? ", line by line" : ", joined",
+      cpu->is_nontemporal ? ", non-temporal stores" : "");
   return RLO_OK;
 }

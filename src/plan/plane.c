@@ -8,15 +8,13 @@ bool rlo__plane_find(const rlo_problem *problem,
                      rlo__plane *out_plane,
                      rlo__str *why) {
   if (geometry->dst_axis < 0) {
-    rlo__str_append(why, "no axis has stride 1 in the destination");
-    return false;
+    return RLO__REFUSE(why, "no axis has stride 1 in the destination");
   }
   if (geometry->src_axis < 0) {
-    rlo__str_append(why,
-                    geometry->run_axis >= 0
-                        ? "the innermost axis is the same on both sides"
-                        : "no axis has stride 1 in the source");
-    return false;
+    return RLO__REFUSE(why,
+                       geometry->run_axis >= 0
+                           ? "the innermost axis is the same on both sides"
+                           : "no axis has stride 1 in the source");
   }
   rlo__plane *p = out_plane;
   p->a_axis = geometry->src_axis;
@@ -28,41 +26,16 @@ bool rlo__plane_find(const rlo_problem *problem,
   return true;
 }
 
-rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
-                               const rlo__plane *plane,
-                               int64_t tile_a,
-                               int64_t tile_b,
-                               rlo__grid_plan *plan) {
-  plan->grid.num_axes = 0;
-  plan->x_axis = plane->a_axis;
-  plan->y_axis = plane->b_axis;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = a == plane->a_axis   ? tile_a
-                   : a == plane->b_axis ? tile_b
-                                        : 1;
-    RLO_TRY(rlo__grid_add_axis(&plan->grid, problem, a, step));
-  }
-  const int32_t plane_axes[2] = {plane->a_axis, plane->b_axis};
-  rlo__grid_sort(&plan->grid, plan->order, plane_axes);
-  return RLO_OK;
-}
-
-rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
-                                    const rlo__grid_plan *plan,
-                                    rlo__launch *launch) {
-  const rlo__grid *grid = &plan->grid;
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(grid, plane->a_axis)));
-  RLO_TRY(rlo__grid_add_int(launch, rlo__grid_find(grid, plane->b_axis)));
-  return rlo__plane_add_sizes(plane, plan, launch);
-}
-
-rlo_status rlo__plane_add_sizes(const rlo__plane *plane,
-                                const rlo__grid_plan *plan,
-                                rlo__launch *launch) {
-  RLO_TRY(rlo__grid_add_index(plan, launch, plane->na));
-  RLO_TRY(rlo__grid_add_index(plan, launch, plane->nb));
-  RLO_TRY(rlo__grid_add_index(plan, launch, plane->src_ld));
-  return rlo__grid_add_index(plan, launch, plane->dst_ld);
+rlo__arg *rlo__plane_args(const rlo__plane *plane,
+                          const rlo__grid *grid,
+                          rlo__arg *out) {
+  *out++ = rlo__arg_int(rlo__grid_find(grid, plane->a_axis));
+  *out++ = rlo__arg_int(rlo__grid_find(grid, plane->b_axis));
+  *out++ = rlo__arg_index(plane->na);
+  *out++ = rlo__arg_index(plane->nb);
+  *out++ = rlo__arg_index(plane->src_ld);
+  *out++ = rlo__arg_index(plane->dst_ld);
+  return out;
 }
 
 /* -------------------------------------------------------------------- sides */

@@ -19,7 +19,7 @@ typedef struct rlo__plane {
   int64_t dst_ld;
 } rlo__plane;
 
-/** Number of arguments that rlo__plane_add_arguments adds. */
+/** Number of arguments that rlo__plane_args writes. */
 #define RLO__PLANE_NUM_SCALARS 6
 
 /** The plane of a problem. False, with the reason in `why`, if it has none. */
@@ -28,27 +28,11 @@ bool rlo__plane_find(const rlo_problem *problem,
                      rlo__plane *out_plane,
                      rlo__str *why);
 
-/**
- * Lays the groups of a plan: `tile_a` by `tile_b` points of the plane each, in
- * the plan's order, with x along a and y along b for guards. The plan's
- * geometry and order are set already.
- * @return RLO_OK; RLO_INTERNAL as rlo__grid_add_axis.
- */
-RLO_NODISCARD rlo_status rlo__plane_lay_grid(const rlo_problem *problem,
-                                             const rlo__plane *plane,
-                                             int64_t tile_a,
-                                             int64_t tile_b,
-                                             rlo__grid_plan *plan);
-
-/** Adds the grid axes of a and b, na, nb, src_ld and dst_ld. */
-RLO_NODISCARD rlo_status rlo__plane_add_arguments(const rlo__plane *plane,
-                                                  const rlo__grid_plan *plan,
-                                                  rlo__launch *launch);
-
-/** Adds na, nb, src_ld and dst_ld. */
-RLO_NODISCARD rlo_status rlo__plane_add_sizes(const rlo__plane *plane,
-                                              const rlo__grid_plan *plan,
-                                              rlo__launch *launch);
+/** Writes the arguments of a plane: the grid axes of a and b, then na, nb,
+ *  src_ld and dst_ld. @return the end of what is written. */
+rlo__arg *rlo__plane_args(const rlo__plane *plane,
+                          const rlo__grid *grid,
+                          rlo__arg *out);
 
 /* -------------------------------------------------------------------- sides */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/planner.h"
 
-#include <string.h>
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
 
 #include "base/status.h"
 #include "base/threshold.h"
@@ -20,99 +22,63 @@ static bool is_worth_compiling(const rlo__family *family, int64_t box_bytes) {
          box_bytes >= rlo__thresholds.plan_compile_bytes;
 }
 
-/* The family of the best expectation so far. */
-typedef struct best_family {
-  const rlo__family *family;
-  double fraction;
-  bool is_worth;
-} best_family;
-
-static void compare(const rlo__family *family,
-                    double fraction,
-                    bool is_worth,
-                    best_family *best) {
-  bool is_better =
-      is_worth == best->is_worth ? fraction > best->fraction : is_worth;
-  if (best->family == NULL || is_better) {
-    *best = (best_family){family, fraction, is_worth};
-  }
-}
-
-/* Chooses the family of the best expectation, if any takes the problem. */
-static void ask_for_best(const rlo__planning *p, rlo__choice *choice) {
-  best_family best = {0};
+/* Chooses the family of the best expectation, if any takes the problem, and
+ * keeps the answer of each where the request explains. */
+static void ask(const rlo__planning *p,
+                bool is_explaining,
+                rlo__choice *choice) {
+  double best = 0.0;
+  bool best_is_worth = false;
+  choice->family = NULL;
+  choice->num_candidates = 0;
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     const rlo__family *family = rlo__families[n];
     if (family->device_class != p->device_class) {
       continue;
     }
     bool is_worth = is_worth_compiling(family, p->geometry.box_bytes);
-    bool has_rival = best.family != NULL && best.is_worth == is_worth;
-    double fraction =
-        rlo__planning_predict(p, family, has_rival ? best.fraction : 0.0);
-    if (fraction >= 0.0) {
-      compare(family, fraction, is_worth, &best);
+    bool has_rival = choice->family != NULL && best_is_worth == is_worth;
+    double fraction;
+    if (is_explaining) {
+      int32_t place = choice->num_candidates++;
+      assert(place < RLO_MAX_FAMILIES);
+      choice->asked[place] = family;
+      fraction = rlo__planning_ask(p, family, &choice->candidates[place]);
+    } else {
+      fraction = rlo__planning_judge(p, family, has_rival ? best : 0.0, NULL);
+    }
+    bool is_better =
+        has_rival ? fraction > best : choice->family == NULL || is_worth;
+    if (fraction >= 0.0 && is_better) {
+      choice->family = family;
+      best = fraction;
+      best_is_worth = is_worth;
     }
   }
-  choice->family = best.family;
-}
-
-/* Like ask_for_best, but keeps each family's answer as a candidate. */
-static rlo_status ask_all(const rlo__planning *p, rlo__choice *choice) {
-  choice->num_candidates = 0;
-  best_family best = {0};
-  for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo__family *family = rlo__families[n];
-    if (family->device_class != p->device_class) {
-      continue;
-    }
-    if (choice->num_candidates == RLO_MAX_FAMILIES) {
-      return RLO_FAIL(RLO_INTERNAL,
-                      "class %s has more than %d kernel families",
-                      rlo__planning_class_name(p->device_class),
-                      RLO_MAX_FAMILIES);
-    }
-    rlo_plan_candidate *c = &choice->candidates[choice->num_candidates++];
-    rlo__planning_ask(p, family, c);
-    if (c->is_applicable) {
-      bool is_worth = is_worth_compiling(family, p->geometry.box_bytes);
-      compare(family, c->predicted_fraction, is_worth, &best);
-    }
-  }
-  choice->family = best.family;
-  return RLO_OK;
 }
 
 /* Fails with the reason of the family that the options name. */
 static rlo_status check_forced(const rlo__planning *p) {
   rlo_plan_candidate asked;
-  rlo__planning_ask(p, p->forced, &asked);
-  if (asked.is_applicable) {
-    return RLO_OK;
-  }
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "family %s refuses the problem: %s",
-                  p->forced->name,
-                  asked.reason);
+  return rlo__planning_ask(p, p->forced, &asked) >= 0.0
+             ? RLO_OK
+             : RLO_FAIL(RLO_UNSUPPORTED,
+                        "family %s refuses the problem: %s",
+                        p->forced->name,
+                        asked.reason);
 }
 
 /* Writes the parameters of each applicable family into its candidate. */
 static rlo_status describe_all(const rlo__planning *p,
                                rlo__choice *choice,
                                rlo__launch *scratch) {
-  rlo_plan_candidate *c = choice->candidates;
-  for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo__family *family = rlo__families[n];
-    if (family->device_class != p->device_class) {
-      continue;
-    }
+  for (int32_t n = 0; n < choice->num_candidates; ++n) {
+    rlo_plan_candidate *c = &choice->candidates[n];
     if (c->is_applicable) {
       rlo__launch_clear(scratch);
-      RLO_TRY(rlo__planning_emit(p, family, scratch));
-      memcpy(c->reason, scratch->parameters, sizeof c->reason);
-      c->reason[sizeof c->reason - 1] = '\0';
+      RLO_TRY(rlo__planning_emit(p, choice->asked[n], scratch));
+      (void)snprintf(c->reason, sizeof c->reason, "%s", scratch->parameters);
     }
-    ++c;
   }
   return RLO_OK;
 }
@@ -130,9 +96,8 @@ static bool is_known(rlo__planning *p,
   if (entry == NULL || entry->family->device_class != p->device_class) {
     return false;
   }
-  rlo__str unread = rlo__str_discarding();
   rlo__planning_set_schedule(p, entry->schedule);
-  if (!rlo__planning_takes(p, entry->family, &unread)) {
+  if (!rlo__planning_takes(p, entry->family)) {
     rlo__planning_set_schedule(p, &rlo__schedules[0]);
     return false;
   }
@@ -143,32 +108,26 @@ static bool is_known(rlo__planning *p,
   return true;
 }
 
-/* The family that refuses fewest problems with units of such bits. */
-static const char *last_resort(const rlo__planning *p) {
-  return rlo__planning_is_whole_unit(p->query.problem->unit_bits) ? "gather"
-                                                                  : "bits";
-}
-
-/* Fails with the reason of the family of last resort. */
+/* Fails with the reason of the family of last resort: the one that refuses
+ * fewest problems with units of such bits. */
 static rlo_status fail_of_all(const rlo__planning *p) {
+  bool is_whole = rlo__planning_is_whole_unit(p->query.problem->unit_bits);
+  const char *name = is_whole ? "gather" : "bits";
   rlo_plan_candidate asked;
-  rlo__planning_ask(
-      p, rlo__family_find(p->device_class, last_resort(p)), &asked);
+  (void)rlo__planning_ask(p, rlo__family_find(p->device_class, name), &asked);
   return RLO_FAIL(RLO_UNSUPPORTED,
                   "every kernel family of class %s refuses the problem; "
                   "%s: %s",
                   rlo__planning_class_name(p->device_class),
-                  last_resort(p),
+                  name,
                   asked.reason);
 }
 
 static rlo_status choose_by_expectation(const rlo__planning *p,
                                         bool is_explaining,
                                         rlo__choice *choice) {
-  if (is_explaining) {
-    RLO_TRY(ask_all(p, choice));
-  } else if (p->forced == NULL) {
-    ask_for_best(p, choice);
+  if (is_explaining || p->forced == NULL) {
+    ask(p, is_explaining, choice);
   }
   if (p->forced_schedule != NULL) {
     choice->schedule = p->forced_schedule;
@@ -194,7 +153,7 @@ static rlo_status choose(rlo__planning *p,
     /* The candidates are by the families' own schedule. */
     const rlo__family *known = choice->family;
     rlo__planning_set_schedule(p, &rlo__schedules[0]);
-    RLO_TRY(ask_all(p, choice));
+    ask(p, true, choice);
     choice->family = known;
   }
   if (request->is_explaining) {
@@ -249,9 +208,8 @@ static rlo_status add_candidate(candidate_list *list,
   if (list->count == RLO__MAX_PLAN_CANDIDATES) {
     return RLO_OK;
   }
-  rlo__str unread = rlo__str_discarding();
   rlo__planning_set_schedule(list->p, schedule);
-  if (!rlo__planning_takes(list->p, family, &unread)) {
+  if (!rlo__planning_takes(list->p, family)) {
     return RLO_OK;
   }
   rlo__candidate *added = &list->items[list->count];
@@ -276,16 +234,12 @@ static int32_t rank_families(const rlo__planning *p,
   double fractions[RLO_MAX_FAMILIES];
   double best = 0.0;
   int32_t count = 0;
-  const rlo_plan_candidate *c = choice->candidates;
   for (int32_t n = 0; n < choice->num_candidates; ++n) {
-    best = c[n].predicted_fraction > best ? c[n].predicted_fraction : best;
+    best = fmax(best, choice->candidates[n].predicted_fraction);
   }
-  for (int32_t n = 0; n < rlo__num_families; ++n) {
-    const rlo__family *family = rlo__families[n];
-    if (family->device_class != p->device_class) {
-      continue;
-    }
-    bool is_chosen = family == choice->family;
+  for (int32_t n = 0; n < choice->num_candidates; ++n) {
+    const rlo_plan_candidate *c = &choice->candidates[n];
+    bool is_chosen = choice->asked[n] == choice->family;
     bool is_free = p->forced == NULL && c->is_applicable &&
                    c->predicted_fraction >= MIN_SHARE_OF_BEST * best;
     if (is_chosen || is_free) {
@@ -297,9 +251,8 @@ static int32_t rank_families(const rlo__planning *p,
         out_ranked[place] = out_ranked[place - 1];
       }
       fractions[place] = fraction;
-      out_ranked[place] = family;
+      out_ranked[place] = choice->asked[n];
     }
-    ++c;
   }
   return count;
 }

@@ -20,6 +20,7 @@ typedef struct rlo__choice {
   int64_t dst_alignment_bytes;
   /** Set only if the request explains. */
   int32_t num_candidates;
+  const rlo__family *asked[RLO_MAX_FAMILIES];
   rlo_plan_candidate candidates[RLO_MAX_FAMILIES];
 } rlo__choice;
 

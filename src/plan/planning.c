@@ -18,6 +18,26 @@
 /** One day. */
 #define MAX_MEASURE_SECONDS 86400.0
 
+const rlo__family *const rlo__families[] = {
+#define ROW(NAME) &rlo__family_##NAME,
+    RLO__FAMILIES(ROW)
+#undef ROW
+};
+
+const int32_t rlo__num_families =
+    (int32_t)(sizeof rlo__families / sizeof rlo__families[0]);
+
+const rlo__family *rlo__family_find(rlo_device_class device_class,
+                                    const char *name) {
+  for (int32_t n = 0; n < rlo__num_families; ++n) {
+    if (rlo__families[n]->device_class == device_class &&
+        strcmp(rlo__families[n]->name, name) == 0) {
+      return rlo__families[n];
+    }
+  }
+  return NULL;
+}
+
 const char *rlo__planning_class_name(rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU";
 }
@@ -285,6 +305,7 @@ rlo_status rlo__planning_begin(const rlo__plan_request *request,
   out->device_class = rows.device_class;
   out->forced = rows.family;
   out->forced_schedule = rows.schedule;
+  out->query.device_class = out->device_class;
   rlo__planning_set_schedule(
       out,
       out->forced_schedule != NULL ? out->forced_schedule : &rlo__schedules[0]);
@@ -335,32 +356,25 @@ static bool takes_units(const rlo__planning *p,
       (joins && p->joined_problem != NULL)) {
     return true;
   }
-  if (joins && bits < 8) {
-    rlo__str_append(why, p->joined_reason);
-  } else {
-    rlo__str_printf(why, "units of %d bits, which the kernel cannot", bits);
-  }
-  return false;
+  return joins && bits < 8
+             ? RLO__REFUSE(why, "%s", p->joined_reason)
+             : RLO__REFUSE(
+                   why, "units of %d bits, which the kernel cannot", bits);
 }
 
-bool rlo__planning_takes(const rlo__planning *p,
-                         const rlo__family *family,
-                         rlo__str *why) {
+/* Tells if a family is one for such problems. */
+static bool is_eligible(const rlo__planning *p,
+                        const rlo__family *family,
+                        rlo__str *why) {
   if (rlo_problem_loads(p->query.problem) &&
       (family->traits & RLO__FAMILY_LOADS) == 0) {
-    rlo__str_append(why, "it loads indices, which the kernel cannot");
-    return false;
+    return RLO__REFUSE(why, "it loads indices, which the kernel cannot");
   }
   if (p->query.problem->update == RLO_UPDATE_COMBINE &&
       (family->traits & RLO__FAMILY_COMPUTES) == 0) {
-    rlo__str_append(why, "it computes, and the kernel moves bits");
-    return false;
+    return RLO__REFUSE(why, "it computes, and the kernel moves bits");
   }
-  if (!takes_units(p, family, why)) {
-    return false;
-  }
-  rlo__family_query query = query_for(p, family);
-  return family->applicable(&query, why);
+  return takes_units(p, family, why);
 }
 
 rlo_status rlo__planning_emit(const rlo__planning *p,
@@ -371,27 +385,29 @@ rlo_status rlo__planning_emit(const rlo__planning *p,
   return rlo__launch_define_reach(query.problem, p->whole_device, launch);
 }
 
-double rlo__planning_predict(const rlo__planning *p,
-                             const rlo__family *family,
-                             double to_beat) {
-  rlo__str unread = rlo__str_discarding();
-  if (!rlo__planning_takes(p, family, &unread)) {
-    return -1.0;
+double rlo__planning_judge(const rlo__planning *p,
+                           const rlo__family *family,
+                           double to_beat,
+                           rlo__str *why) {
+  if (!is_eligible(p, family, why)) {
+    return RLO__REFUSED;
   }
   rlo__family_query query = query_for(p, family);
   query.to_beat = to_beat;
-  return family->predict(&query);
+  return family->judge(&query, why);
 }
 
-void rlo__planning_ask(const rlo__planning *p,
-                       const rlo__family *family,
-                       rlo_plan_candidate *out) {
-  memset(out, 0, sizeof *out);
-  out->family = family->name;
+bool rlo__planning_takes(const rlo__planning *p, const rlo__family *family) {
+  return rlo__planning_judge(p, family, 1.0, NULL) >= 0.0;
+}
+
+double rlo__planning_ask(const rlo__planning *p,
+                         const rlo__family *family,
+                         rlo_plan_candidate *out) {
+  *out = (rlo_plan_candidate){.family = family->name};
   rlo__str why = rlo__str_over(out->reason, sizeof out->reason);
-  out->is_applicable = rlo__planning_takes(p, family, &why);
-  if (out->is_applicable) {
-    rlo__family_query query = query_for(p, family);
-    out->predicted_fraction = family->predict(&query);
-  }
+  double fraction = rlo__planning_judge(p, family, 0.0, &why);
+  out->is_applicable = fraction >= 0.0;
+  out->predicted_fraction = out->is_applicable ? fraction : 0.0;
+  return fraction;
 }

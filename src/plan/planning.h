@@ -86,21 +86,21 @@ RLO_NODISCARD rlo_status rlo__planning_check_units(const rlo__planning *p);
 /** Tells if kernels of bytes move such a unit: 8, 16, 32, 64 or 128 bits. */
 bool rlo__planning_is_whole_unit(int32_t unit_bits);
 
-/** Tells if a family can run the problem. If not, `why` takes the reason. */
-bool rlo__planning_takes(const rlo__planning *p,
+/** The judgement of one row of the table, which need not be exact unless it
+ *  exceeds `to_beat`; negative if the family refuses the problem, and `why`,
+ *  unless NULL, takes the reason. */
+double rlo__planning_judge(const rlo__planning *p,
+                           const rlo__family *family,
+                           double to_beat,
+                           rlo__str *why);
+
+/** Tells if a family can run the problem. */
+bool rlo__planning_takes(const rlo__planning *p, const rlo__family *family);
+
+/** Asks one row of the table. @return its judgement. */
+double rlo__planning_ask(const rlo__planning *p,
                          const rlo__family *family,
-                         rlo__str *why);
-
-/** The prediction of one row of the table, which need not be exact unless it
- *  exceeds `to_beat`; negative if the family refuses the problem. */
-double rlo__planning_predict(const rlo__planning *p,
-                             const rlo__family *family,
-                             double to_beat);
-
-/** Asks one row of the table, with the reason for a refusal. */
-void rlo__planning_ask(const rlo__planning *p,
-                       const rlo__family *family,
-                       rlo_plan_candidate *out);
+                         rlo_plan_candidate *out);
 
 /** Writes the launch of a family that takes the problem. */
 RLO_NODISCARD rlo_status rlo__planning_emit(const rlo__planning *p,

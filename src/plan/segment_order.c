@@ -53,48 +53,6 @@ static bool is_linear(const rlo_problem *canonical) {
          canonical->num_guards == 0;
 }
 
-static rlo_status define_ids(const rlo__segment_ids *ids,
-                             rlo_problem *canonical,
-                             rlo__launch *launch) {
-  *canonical = ids->problem;
-  RLO_TRY(rlo_problem_canonicalize(canonical, 0, NULL, NULL));
-  RLO_TRY(
-      rlo__launch_define(launch, "RLO_UNIT_BYTES", ids->problem.unit_bits / 8));
-  if (is_linear(canonical)) {
-    return rlo__launch_define(launch, "RLO_LINEAR", 1);
-  }
-  bool is_index32 =
-      rlo__specialized_fits_32_bits(&ids->problem) && ids->rows <= INT32_MAX;
-  RLO_TRY(rlo__launch_define(launch, "RLO_INDEX32", is_index32));
-  return rlo__specialized_define(&ids->problem, launch);
-}
-
-static rlo_status add_arguments(const rlo__segment_ids *ids,
-                                const rlo__segment_cut *cut,
-                                const rlo_problem *canonical,
-                                rlo__launch *launch) {
-  static const rlo__argument_kind memories[] = {RLO__ARGUMENT_SRC,
-                                                RLO__ARGUMENT_SRC_OFFSET,
-                                                RLO__ARGUMENT_DST,
-                                                RLO__ARGUMENT_DST_OFFSET};
-  for (size_t n = 0; n < sizeof memories / sizeof memories[0]; ++n) {
-    RLO_TRY(rlo__launch_argument(launch, memories[n], NULL, 0));
-  }
-  const int64_t values[] = {ids->rows,
-                            ids->batch_rows,
-                            ids->segments,
-                            ids->batch_segments,
-                            cut->chunks,
-                            cut->chunk_rows,
-                            cut->count_at,
-                            canonical->src.base,
-                            canonical->src.axis[0]};
-  for (size_t n = 0; n < sizeof values / sizeof values[0]; ++n) {
-    RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &values[n], 1));
-  }
-  return RLO_OK;
-}
-
 static int64_t local_items(const rlo_device_info *device,
                            bool is_gpu,
                            int32_t phase) {
@@ -113,22 +71,42 @@ static rlo_status emit(const rlo__segment_ids *ids,
                        int32_t phase,
                        rlo_problem *canonical,
                        rlo__launch *launch) {
-  launch->kernel_file = "segment_order";
-  RLO_TRY(rlo__launch_define(launch, "RLO_PHASE", phase));
-  RLO_TRY(rlo__launch_define(launch, "RLO_LOCAL", local));
-  RLO_TRY(rlo__launch_define(launch, "RLO_ORDER_BITS", ids->order_bits));
-  RLO_TRY(define_ids(ids, canonical, launch));
-  RLO_TRY(add_arguments(ids, cut, canonical, launch));
+  const rlo_problem *problem = &ids->problem;
+  *canonical = *problem;
+  RLO_TRY(rlo_problem_canonicalize(canonical, 0, NULL, NULL));
+  bool is_index32 =
+      rlo__specialized_fits_32_bits(problem) && ids->rows <= INT32_MAX;
+  bool is_short = is_linear(canonical);
+  const rlo__constant constants[] = {
+      {"RLO_PHASE", phase},
+      {"RLO_LOCAL", local},
+      {"RLO_ORDER_BITS", ids->order_bits},
+      {"RLO_UNIT_BYTES", problem->unit_bits / 8},
+      {is_short ? "RLO_LINEAR" : "RLO_INDEX32", is_short || is_index32},
+      {0}};
+  const int64_t numbers[] = {ids->rows,
+                             ids->batch_rows,
+                             ids->segments,
+                             ids->batch_segments,
+                             cut->chunks,
+                             cut->chunk_rows,
+                             cut->count_at,
+                             canonical->src.base,
+                             canonical->src.axis[0]};
+  RLO_TRY(rlo__launch_begin(problem, "segment_order", 0, launch));
+  RLO_TRY(rlo__launch_define_all(launch, constants));
+  if (!is_short) {
+    RLO_TRY(rlo__specialized_define(problem, launch));
+  }
+  RLO_TRY(rlo__launch_longs(
+      launch, numbers, (int32_t)(sizeof numbers / sizeof numbers[0])));
   int64_t groups = phase == 1 ? 1 : rlo__ceil_div(cut->chunks, local);
-  launch->work_dim = 1;
-  launch->local_size[0] = (size_t)local;
-  launch->global_size[0] = (size_t)(groups * local);
-  rlo__str text = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__str_printf(&text,
-                  "%lld chunks of %lld rows, %lld segments",
-                  (long long)cut->chunks,
-                  (long long)cut->chunk_rows,
-                  (long long)ids->segments);
+  rlo__launch_set_groups(launch, (size_t)groups, local);
+  rlo__launch_describe(launch,
+                       "%lld chunks of %lld rows, %lld segments",
+                       (long long)cut->chunks,
+                       (long long)cut->chunk_rows,
+                       (long long)ids->segments);
   return RLO_OK;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/specialized.h"
 
+#include <assert.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
+#include "plan/arith.h"
 #include "plan/geometry.h"
 
 enum { CPU_MAX_LOCAL = 64, GPU_LOCAL = 256 };
@@ -66,12 +69,12 @@ bool rlo__specialized_fits_32_bits(const rlo_problem *problem) {
          m <= rlo__thresholds.plan_index32_bytes / dst_bytes;
 }
 
-rlo_status rlo__partition_cells(const rlo_problem *problem,
+rlo_status rlo__partition_cells(const rlo__family_query *query,
                                 int32_t num_axes,
                                 int64_t cell_points,
-                                const rlo_device_info *device,
-                                bool is_gpu,
                                 rlo__partition *out_cut) {
+  const rlo_problem *problem = query->problem;
+  bool is_gpu = query->device_class == RLO_DEVICE_CLASS_GPU;
   rlo__partition cut = {.local = 1};
   int32_t last = num_axes > 0 ? num_axes - 1 : 0;
   int64_t inner = num_axes > 0 ? problem->extents[last] : 1;
@@ -84,7 +87,7 @@ rlo_status rlo__partition_cells(const rlo_problem *problem,
   cut.segments = cut.row_segments;
   RLO_TRY(rlo__geometry_count_points(problem, 0, last, &cut.segments));
   int64_t points = cut.segment * rlo__min(cell_points, group_points);
-  int64_t max = rlo__min(device->max_work_group_items,
+  int64_t max = rlo__min(query->device->max_work_group_items,
                          is_gpu ? GPU_LOCAL : CPU_MAX_LOCAL);
   while (cut.local * 2 <= max &&
          (is_gpu || cut.local * points < group_points)) {
@@ -96,24 +99,19 @@ rlo_status rlo__partition_cells(const rlo_problem *problem,
   return RLO_OK;
 }
 
-rlo_status rlo__partition_define(const rlo__partition *cut,
-                                 rlo__launch *launch) {
-  RLO_TRY(rlo__launch_define(launch, "RLO_SEGMENT", cut->segment));
-  RLO_TRY(rlo__launch_define(launch, "RLO_ROW_SEGMENTS", cut->row_segments));
-  return rlo__launch_define(launch, "RLO_SEGMENTS", cut->segments);
-}
-
-rlo_status rlo__partition_size_launch(const rlo__partition *cut,
-                                      int64_t pieces,
-                                      rlo__launch *launch) {
-  int64_t groups = rlo__ceil_div(cut->segments, cut->local * pieces);
-  int64_t items =
-      rlo__min(groups, rlo__thresholds.plan_work_items / cut->local) *
-      cut->local;
-  launch->work_dim = 1;
-  launch->global_size[0] = (size_t)items;
-  launch->local_size[0] = (size_t)cut->local;
-  return rlo__launch_define(launch, "RLO_LOOP", items * pieces < cut->segments);
+rlo_status rlo__partition_emit(const rlo__partition *cut,
+                               int64_t pieces,
+                               rlo__launch *launch) {
+  int64_t groups = rlo__min(rlo__ceil_div(cut->segments, cut->local * pieces),
+                            rlo__thresholds.plan_work_items / cut->local);
+  const rlo__constant constants[] = {
+      {"RLO_SEGMENT", cut->segment},
+      {"RLO_ROW_SEGMENTS", cut->row_segments},
+      {"RLO_SEGMENTS", cut->segments},
+      {"RLO_LOOP", groups * cut->local * pieces < cut->segments},
+      {0}};
+  rlo__launch_set_groups(launch, (size_t)groups, cut->local);
+  return rlo__launch_define_all(launch, constants);
 }
 
 /* The forms of a problem, concatenated. */
@@ -123,10 +121,8 @@ typedef struct list {
 } list;
 
 static void put(list *to, int64_t value) {
-  if (to->count < RLO__LAUNCH_MAX_NUMBERS) {
-    to->values[to->count] = value;
-  }
-  ++to->count; /* define_list reports a list that is too long */
+  assert(to->count < RLO__LAUNCH_MAX_NUMBERS);
+  to->values[to->count++] = value;
 }
 
 /* A problem without axes is run with one axis of extent 1. */
@@ -146,13 +142,6 @@ static void put_form(list *to, const rlo_problem *problem, const rlo_form *f) {
 static rlo_status define_list(rlo__launch *launch,
                               const char *name,
                               list *values) {
-  if (values->count > RLO__LAUNCH_MAX_NUMBERS) {
-    return RLO_FAIL(RLO_INTERNAL,
-                    "%s needs %d numbers, a launch holds %d",
-                    name,
-                    values->count,
-                    RLO__LAUNCH_MAX_NUMBERS);
-  }
   rlo_status status =
       rlo__launch_define_list(launch, name, values->values, values->count);
   values->count = 0;
@@ -174,6 +163,26 @@ static int32_t put_guards(list *to,
   return count;
 }
 
+static rlo_status define_terms(const rlo_problem *problem,
+                               list *values,
+                               rlo__launch *launch) {
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_term *term = &problem->terms[t];
+    put(values, term->kind == RLO_TERM_LOAD ? -1 - term->limit : term->divisor);
+    put_form(values, problem, &term->form);
+  }
+  if (problem->num_terms > 0) {
+    RLO_TRY(define_list(launch, "RLO_TERMS", values));
+  }
+  if (!rlo_problem_loads(problem)) {
+    return RLO_OK;
+  }
+  const rlo__constant constants[] = {{"RLO_INDEX_BITS", problem->index_bits},
+                                     {"RLO_INDEX_COUNT", index_count(problem)},
+                                     {0}};
+  return rlo__launch_define_all(launch, constants);
+}
+
 rlo_status rlo__specialized_define(const rlo_problem *problem,
                                    rlo__launch *launch) {
   list values;
@@ -184,47 +193,49 @@ rlo_status rlo__specialized_define(const rlo_problem *problem,
   if (problem->num_axes == 0) {
     put(&values, 1);
   }
-  RLO_TRY(rlo__launch_define(launch, "RLO_NUM_AXES", values.count));
+  int32_t num_axes = values.count;
   RLO_TRY(define_list(launch, "RLO_EXTENTS", &values));
-
-  RLO_TRY(rlo__launch_define(launch, "RLO_NUM_TERMS", problem->num_terms));
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    const rlo_term *term = &problem->terms[t];
-    put(&values,
-        term->kind == RLO_TERM_LOAD ? -1 - term->limit : term->divisor);
-    put_form(&values, problem, &term->form);
-  }
-  if (problem->num_terms > 0) {
-    RLO_TRY(define_list(launch, "RLO_TERMS", &values));
-  }
-  if (rlo_problem_loads(problem)) {
-    RLO_TRY(rlo__launch_define(launch, "RLO_INDEX_BITS", problem->index_bits));
-    RLO_TRY(
-        rlo__launch_define(launch, "RLO_INDEX_COUNT", index_count(problem)));
-  }
-
+  RLO_TRY(define_terms(problem, &values, launch));
   put_form(&values, problem, &problem->src);
   RLO_TRY(define_list(launch, "RLO_SRC", &values));
   put_form(&values, problem, &problem->dst);
   RLO_TRY(define_list(launch, "RLO_DST", &values));
-
   int32_t pad_guards = put_guards(&values, problem, RLO_GUARD_PAD);
   int32_t skip_guards = put_guards(&values, problem, RLO_GUARD_SKIP);
-  RLO_TRY(rlo__launch_define(launch, "RLO_PAD_GUARDS", pad_guards));
-  RLO_TRY(rlo__launch_define(launch, "RLO_SKIP_GUARDS", skip_guards));
   if (problem->num_guards > 0) {
     RLO_TRY(define_list(launch, "RLO_GUARD_FORMS", &values));
   }
-  return RLO_OK;
+  const rlo__constant constants[] = {{"RLO_NUM_AXES", num_axes},
+                                     {"RLO_NUM_TERMS", problem->num_terms},
+                                     {"RLO_PAD_GUARDS", pad_guards},
+                                     {"RLO_SKIP_GUARDS", skip_guards},
+                                     {0}};
+  return rlo__launch_define_all(launch, constants);
 }
 
-rlo_status rlo__specialized_add_arguments(const rlo_problem *problem,
-                                          rlo__launch *launch) {
-  RLO_TRY(rlo__launch_begin(
-      problem, launch->kernel_file, RLO__LAUNCH_FILL, launch));
+rlo_status rlo__specialized_begin(const rlo_problem *problem,
+                                  const char *kernel_file,
+                                  rlo__launch *launch) {
+  RLO_TRY(rlo__launch_begin(problem, kernel_file, RLO__LAUNCH_FILL, launch));
   if (!rlo_problem_loads(problem)) {
     return RLO_OK;
   }
   RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_INDEX, NULL, 0));
   return rlo__launch_argument(launch, RLO__ARGUMENT_INDEX_OFFSET, NULL, 0);
+}
+
+rlo_status rlo__specialized_emit(const rlo__family_query *query,
+                                 const char *kernel_file,
+                                 const rlo__constant *constants,
+                                 rlo__launch *launch) {
+  const rlo_problem *problem = query->problem;
+  RLO_TRY(rlo__specialized_begin(problem, kernel_file, launch));
+  RLO_TRY(rlo__specialized_define(problem, launch));
+  RLO_TRY(rlo__launch_define_all(launch, constants));
+  if (problem->update != RLO_UPDATE_COMBINE) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__arith_begin(query, launch));
+  RLO_TRY(rlo__arith_define_ends(problem, launch));
+  return rlo__arith_add_factors(problem, launch);
 }

@@ -2,7 +2,7 @@
 #ifndef RLO_PLAN_SPECIALIZED_H
 #define RLO_PLAN_SPECIALIZED_H
 
-#include "plan/launch.h"
+#include "plan/family.h"
 
 /** Launches of the kernels that include cl/specialized.cl: the problem is
  *  compiled into the program. */
@@ -29,30 +29,37 @@ typedef struct rlo__partition {
  * @param cell_points  points that are read for a cell, >= 1.
  * @return RLO_OK; RLO_OVERFLOW.
  */
-RLO_NODISCARD rlo_status rlo__partition_cells(const rlo_problem *problem,
+RLO_NODISCARD rlo_status rlo__partition_cells(const rlo__family_query *query,
                                               int32_t num_axes,
                                               int64_t cell_points,
-                                              const rlo_device_info *device,
-                                              bool is_gpu,
                                               rlo__partition *out_cut);
 
-/** Adds the constants RLO_SEGMENT, RLO_ROW_SEGMENTS and RLO_SEGMENTS. */
-RLO_NODISCARD rlo_status rlo__partition_define(const rlo__partition *cut,
-                                               rlo__launch *launch);
+/** Adds the constants RLO_SEGMENT, RLO_ROW_SEGMENTS and RLO_SEGMENTS, and sets
+ *  the NDRange of a launch whose work-items take `pieces` segments at a time,
+ *  with the constant RLO_LOOP: whether they loop. */
+RLO_NODISCARD rlo_status rlo__partition_emit(const rlo__partition *cut,
+                                             int64_t pieces,
+                                             rlo__launch *launch);
 
-/** Sets the NDRange of a launch whose work-items take `pieces` segments at a
- *  time, and the constant RLO_LOOP: whether they loop. */
-RLO_NODISCARD rlo_status rlo__partition_size_launch(const rlo__partition *cut,
-                                                    int64_t pieces,
-                                                    rlo__launch *launch);
+/** Begins a launch: kernel file, both memories with their offsets, the fill,
+ *  and the memory of the indices if the problem loads some. */
+RLO_NODISCARD rlo_status rlo__specialized_begin(const rlo_problem *problem,
+                                                const char *kernel_file,
+                                                rlo__launch *launch);
 
 /** Adds the constants of the problem: axes, terms, forms, guards, indices. */
 RLO_NODISCARD rlo_status rlo__specialized_define(const rlo_problem *problem,
                                                  rlo__launch *launch);
 
-/** Adds both memories with their offsets, the fill, and the memory of the
- *  indices if the problem loads some. */
-RLO_NODISCARD rlo_status
-rlo__specialized_add_arguments(const rlo_problem *problem, rlo__launch *launch);
+/**
+ * Writes a launch but for its NDRange and its description: begins it, adds the
+ * problem's constants and those of the family's own. What the problem computes
+ * goes with it: the constants of cl/arith.cl, the factors, and the first words
+ * of the description.
+ */
+RLO_NODISCARD rlo_status rlo__specialized_emit(const rlo__family_query *query,
+                                               const char *kernel_file,
+                                               const rlo__constant *constants,
+                                               rlo__launch *launch);
 
 #endif

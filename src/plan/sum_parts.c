@@ -8,7 +8,7 @@
 #include "ir/arithmetic.h"
 #include "ir/problem.h"
 #include "plan/arith.h"
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 
 enum {
   /** Cells side by side for which a group of a CPU reads fast: fewer are short
@@ -114,8 +114,7 @@ static bool find_facts(const rlo_problem *problem,
       rlo__mul(facts.step_bytes, facts.cells, &facts.step_bytes) &&
       rlo__mul(extent, facts.step_bytes, &(int64_t){0});
   if (!fits) {
-    rlo__str_append(why, "its points, counted in bytes, exceed 64 bits");
-    return false;
+    return RLO__REFUSE(why, "its points, counted in bytes, exceed 64 bits");
   }
   facts.groups = count_groups(problem, device_class, &facts);
   *out = facts;
@@ -124,22 +123,18 @@ static bool find_facts(const rlo_problem *problem,
 
 static bool is_plain_sum(const rlo_problem *problem, rlo__str *why) {
   if (problem->update != RLO_UPDATE_COMBINE || !rlo_problem_is_sum(problem)) {
-    rlo__str_append(why, "it sums nothing");
-    return false;
+    return RLO__REFUSE(why, "it sums nothing");
   }
   if (problem->num_guards > 0 || problem->num_terms > 0 ||
       problem->arithmetic.is_sequential) {
-    rlo__str_append(why, "it has guards, terms or an order of its own");
-    return false;
+    return RLO__REFUSE(why, "it has guards, terms or an order of its own");
   }
   if (rlo_dtype_is_complex(problem->arithmetic.src_type) ||
       rlo_dtype_is_complex(problem->arithmetic.dst_type)) {
-    rlo__str_append(why, "it sums complex numbers");
-    return false;
+    return RLO__REFUSE(why, "it sums complex numbers");
   }
   if (problem->num_axes == RLO_MAX_AXES) {
-    rlo__str_append(why, "its parts would be one axis too many");
-    return false;
+    return RLO__REFUSE(why, "its parts would be one axis too many");
   }
   return true;
 }
@@ -200,20 +195,18 @@ bool rlo__sum_parts_choose(const rlo_problem *problem,
   }
   const int64_t units = rlo__max(device->compute_units, 1);
   if (facts.groups >= limits->enough_groups * units) {
-    rlo__str_append(why, "it has cells for enough groups");
-    return false;
+    return RLO__REFUSE(why, "it has cells for enough groups");
   }
   if (!is_power_of_two(facts.step_blocks)) {
-    rlo__str_printf(why,
-                    "its outermost summed axis goes by %lld blocks at a time, "
-                    "which is no power of two",
-                    (long long)facts.step_blocks);
-    return false;
+    return RLO__REFUSE(
+        why,
+        "its outermost summed axis goes by %lld blocks at a time, "
+        "which is no power of two",
+        (long long)facts.step_blocks);
   }
   const int32_t axis = facts.first_sum_axis;
   if (!keeps_order(problem, axis)) {
-    rlo__str_append(why, "a part might have another order");
-    return false;
+    return RLO__REFUSE(why, "a part might have another order");
   }
   const int64_t extent = problem->extents[axis];
   const rlo_dtype dtype = type_of_parts(problem);
@@ -228,8 +221,8 @@ bool rlo__sum_parts_choose(const rlo_problem *problem,
                             .cells = facts.cells,
                             .dtype = dtype};
   if (cut.num_whole < 2) {
-    rlo__str_append(why, "it has too few points or too little scratch memory");
-    return false;
+    return RLO__REFUSE(why,
+                       "it has too few points or too little scratch memory");
   }
   *out_cut = cut;
   out_cut->scratch_bytes = rlo__sum_cut_parts(&cut) * row_bytes;
@@ -263,14 +256,13 @@ rlo_status rlo__sum_parts_plan(const rlo__plan_request *request,
     status = rlo__planning_check_units(&p);
     if (status == RLO_OK) {
       const rlo__sum_limits usual = rlo__sum_limits_of(p.device_class);
-      rlo__str unread = rlo__str_discarding();
       *out_is_cut = rlo__sum_parts_choose(own.problem,
                                           own.device,
                                           p.device_class,
                                           limits != NULL ? limits : &usual,
                                           own.options->max_scratch_bytes,
                                           &out_parts->cut,
-                                          &unread);
+                                          NULL);
     }
   }
   out_parts->device_class = p.device_class;
@@ -365,14 +357,14 @@ static rlo_status emit_total(const rlo__sum_parts *parts,
   const rlo__family_query query = {
       .problem = total,
       .device = &small,
+      .device_class = parts->device_class,
       .src_alignment_bytes = total->unit_bits / 8,
       .dst_alignment_bytes = rlo_problem_dst_unit_bits(total) / 8,
       .schedule = rlo__schedules[0],
       .block_points = 1};
   const rlo__family *family =
       is_gpu ? &rlo__family_gpu_compute_sum : &rlo__family_cpu_compute_sum;
-  rlo__str unread = rlo__str_discarding();
-  if (!family->applicable(&query, &unread)) {
+  if (family->judge(&query, NULL) < 0.0) {
     family = is_gpu ? &rlo__family_gpu_compute : &rlo__family_cpu_compute;
   }
   RLO_TRY(family->emit(&query, launch));

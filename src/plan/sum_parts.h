@@ -51,7 +51,7 @@ int64_t rlo__sum_cut_parts(const rlo__sum_cut *cut);
  *
  * @param problem  canonical, in units of whole bytes.
  * @param max_scratch_bytes  0 or more.
- * @param why      takes the reason if it is not cut.
+ * @param why      takes the reason if it is not cut; may be NULL.
  * @return whether it is cut.
  */
 bool rlo__sum_parts_choose(const rlo_problem *problem,

@@ -9,12 +9,12 @@
  * and the shift to the right do not fall, so that the quotients between k * d and
  * k * d + d - 1 are k if those two are, and every such pair is tried.
  *
- * take plan/gpu_launch.c: rlo__gpu_magic
+ * take plan/grid.c: rlo__gpu_magic
  * take gpu_common.cl: rlo_quotient
  * take gpu_common.cl: rlo_axis_quotient
  * run main: -O2
- * fault main: plan/gpu_launch.c: rlo__ceil_div(INT64_C(1) << (31 + log2), divisor) -> (INT64_C(1) << (31 + log2)) / divisor
- * fault main: plan/gpu_launch.c: (INT64_C(1) << log2) < divisor -> (INT64_C(1) << log2) < divisor && log2 < 30
+ * fault main: plan/grid.c: rlo__ceil_div(INT64_C(1) << (31 + log2), divisor) -> (INT64_C(1) << (31 + log2)) / divisor
+ * fault main: plan/grid.c: (INT64_C(1) << log2) < divisor -> (INT64_C(1) << log2) < divisor && log2 < 30
  * fault main: gpu_common.cl: mul_hi(n + n, magic) >> l; -> mul_hi(n + n, magic - (l > 20)) >> l;
  * fault main: gpu_common.cl: 32 - clz((uint)extent[d] - 1) -> 32 - clz((uint)extent[d])
  * fault main: gpu_common.cl: magic[8 + d] -> magic[7 + d]

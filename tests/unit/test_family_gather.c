@@ -16,13 +16,11 @@ static const rlo__family *const rows[] = {&rlo__family_cpu_gather,
 static void emit(int row) {
   rlo__family_query request = {.problem = &problem,
                                .device = &device,
+                               .device_class = rows[row]->device_class,
                                .src_alignment_bytes = 128,
                                .dst_alignment_bytes = 128};
-  char words[160];
-  rlo__str why = rlo__str_over(words, sizeof words);
   device.device_class = rows[row]->device_class;
-  ck_assert(rows[row]->applicable(&request, &why));
-  double fraction = rows[row]->predict(&request);
+  double fraction = rows[row]->judge(&request, NULL);
   ck_assert(fraction > 0.0 && fraction <= 1.0);
   rlo__launch_deinit(&launch);
   ck_assert_msg(rows[row]->emit(&request, &launch) == RLO_OK,

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "plan/family.h"
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -16,24 +16,28 @@ static void begin(void) {
   device = test_plan_gpu();
   request = (rlo__family_query){.problem = &problem,
                                 .device = &device,
+                                .device_class = RLO_DEVICE_CLASS_GPU,
                                 .src_alignment_bytes = 128,
                                 .dst_alignment_bytes = 128};
 }
 
 RLO_FIXTURE(begin, NULL);
 
-static bool is_applicable(const rlo__family *family) {
+static double judge(const rlo__family *family) {
   rlo__str why = rlo__str_over(reason, sizeof reason);
-  rlo__str_append(&why, "");
-  bool is_yes = family->applicable(&request, &why);
-  ck_assert_int_eq(is_yes, why.length == 0);
-  return is_yes;
+  double fraction = family->judge(&request, &why);
+  ck_assert_int_eq(fraction >= 0.0, why.length == 0);
+  return fraction;
+}
+
+static bool is_applicable(const rlo__family *family) {
+  return judge(family) >= 0.0;
 }
 
 static void emit(const rlo__family *family) {
-  ck_assert_msg(is_applicable(family), "%s: %s", family->name, reason);
-  double fraction = family->predict(&request);
-  ck_assert(fraction > 0.0 && fraction <= 1.0);
+  double fraction = judge(family);
+  ck_assert_msg(
+      fraction > 0.0 && fraction <= 1.0, "%s: %s", family->name, reason);
   memset(&launch, 0, sizeof launch);
   ck_assert_msg(family->emit(&request, &launch) == RLO_OK,
                 "%s: %s",

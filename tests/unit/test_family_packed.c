@@ -154,11 +154,10 @@ RLO_TEST(test_family_packed__blocks_fit_the_kernel) {
                                  .dst_alignment_bytes = 128};
     rlo__geometry g = rlo__geometry_of(&request);
     rlo__packed_block b;
-    rlo__str why = rlo__str_over(NULL, 0);
-    if (!rlo__packed_block_is_possible(&request, &g, &why)) {
+    if (!rlo__packed_block_is_possible(&request, &g, NULL)) {
       continue;
     }
-    ck_assert_int_eq(rlo__packed_block_choose(&request, &g, &b), RLO_OK);
+    rlo__packed_block_choose(&request, &g, &b);
     int32_t n = problem.num_axes;
     uint32_t all = (UINT32_C(1) << n) - 1;
     uint32_t src_run = 0;

@@ -68,9 +68,10 @@ RLO_TABLE_TEST(test_family_segment_sum__says_why_not, refusals) {
   change(_i);
   rlo__family_query query = {.problem = &problem,
                              .device = &device,
+                             .device_class = RLO_DEVICE_CLASS_CPU,
                              .src_alignment_bytes = 128,
                              .dst_alignment_bytes = 128};
-  bool is_taken = rlo__family_cpu_segment_sum.applicable(&query, &why);
+  bool is_taken = rlo__family_cpu_segment_sum.judge(&query, &why) >= 0.0;
   ck_assert_str_eq(words, refusals[_i].why != NULL ? refusals[_i].why : "");
   ck_assert(is_taken == (refusals[_i].why == NULL));
 }

@@ -150,44 +150,6 @@ RLO_TEST(test_launch__refuses_arguments_that_do_not_fit) {
                    "argument 4 of kernel cpu_tile is -2147483649, beyond 32 "
                    "bits");
   ck_assert_int_eq(launch.num_arguments, 4);
-  /* A scalar has one value, a memory none, a vector at most its lanes. */
-  const int64_t many[17] = {0};
-  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT, many, 0),
-                   RLO_INTERNAL);
-  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT, many, 2),
-                   RLO_INTERNAL);
-  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_SRC, many, 1),
-                   RLO_INTERNAL);
-  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, many, 17),
-                   RLO_INTERNAL);
-  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, many, -1),
-                   RLO_INTERNAL);
-  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_INT16, many, 16),
-                   RLO_OK);
-}
-
-RLO_TEST(test_launch__holds_so_much_and_no_more) {
-  launch.kernel_file = "cpu_tile";
-  for (int n = 0; n < RLO__LAUNCH_MAX_DEFINES; ++n) {
-    ck_assert_int_eq(rlo__launch_define(&launch, "RLO_A", n), RLO_OK);
-  }
-  ck_assert_int_eq(rlo__launch_define(&launch, "RLO_A", 0), RLO_INTERNAL);
-  for (int n = 0; n < RLO__LAUNCH_MAX_ARGUMENTS; ++n) {
-    ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_SRC, NULL, 0),
-                     RLO_OK);
-  }
-  ck_assert_int_eq(rlo__launch_argument(&launch, RLO__ARGUMENT_SRC, NULL, 0),
-                   RLO_INTERNAL);
-
-  enum { COUNT = RLO__LAUNCH_MAX_NUMBERS };
-
-  int64_t *values = calloc(COUNT + 1, sizeof values[0]);
-  ck_assert_ptr_nonnull(values);
-  ck_assert_int_eq(rlo__launch_define_list(&other, "RLO_B", values, COUNT),
-                   RLO_OK);
-  ck_assert_int_eq(rlo__launch_define(&other, "RLO_C", 1), RLO_INTERNAL);
-  ck_assert_int_eq(other.num_defines, 1);
-  free(values);
 }
 
 RLO_TEST(test_launch__refuses_an_origin_beyond_64_bits) {

@@ -79,12 +79,14 @@ RLO_TEST(test_planner__groups_are_joined_as_units_allow) {
   const rlo__family_query query = {.device = &plan.device};
   for (int32_t units = 0; units <= UNITS; ++units) {
     plan.device.compute_units = units;
-    plan.launch.global_size[0] = GROUPS;
-    const int64_t points =
-        rlo__grid_join_groups(&query, 1, GROUPS, &plan.launch);
+    rlo__grid_plan grid = {.grid = {.num_axes = 1}};
+    grid.grid.axes[0].extent = GROUPS;
+    int64_t points;
+    ck_assert_int_eq(rlo__grid_join_groups(&query, 1, GROUPS, &grid, &points),
+                     RLO_OK);
     const int64_t wanted = GROUPS_PER_UNIT * (units == 0 ? 1 : units);
     ck_assert_int_eq(points, GROUPS / wanted);
-    ck_assert_uint_eq(plan.launch.global_size[0],
+    ck_assert_uint_eq(grid.num_groups,
                       (size_t)((GROUPS + points - 1) / points));
   }
 }

@@ -20,13 +20,12 @@ RLO_TEST(test_str__fits_a_buffer) {
   ck_assert_int_eq(rlo__str_status(&s), RLO_OK);
 }
 
-RLO_TEST(test_str__formats_nothing_that_nobody_reads) {
-  rlo__str s = rlo__str_discarding();
-  rlo__str_append(&s, "dims ");
-  rlo__str_printf(&s, "%d,%d", 2, 3);
-  ck_assert_str_eq(rlo__str_text(&s), "");
-  ck_assert_uint_eq(s.length, 0);
-  ck_assert_int_eq(rlo__str_status(&s), RLO_OK);
+RLO_TEST(test_str__refuses_with_a_reason_or_without) {
+  char buffer[16];
+  rlo__str s = rlo__str_over(buffer, sizeof buffer);
+  ck_assert(!RLO__REFUSE(&s, "%d,%d", 2, 3));
+  ck_assert_str_eq(buffer, "2,3");
+  ck_assert(!RLO__REFUSE(NULL, "%d,%d", 2, 3));
 }
 
 RLO_TEST(test_str__cuts_and_counts_as_snprintf) {

@@ -411,7 +411,7 @@ RLO_TEST(test_wisdom__what_others_know_is_kept) {
   rlo__free(text);
   /* One that is wrong at its end is refused. */
   static const char wrong[] = GOOD RECORD "?";
-  rlo__str unread = rlo__str_discarding();
+  rlo__str unread = rlo__str_over(NULL, 0);
   ck_assert_int_eq(
       rlo__wisdom_export(&wisdom, wrong, sizeof wrong - 1, &unread), RLO_PARSE);
 }
@@ -425,7 +425,7 @@ RLO_TEST(test_wisdom__what_is_merged_is_bounded) {
     ck_assert_int_eq(rlo__wisdom_put(&wisdom, &entry), RLO_OK);
   }
   static const char one_more[] = GOOD RECORD;
-  rlo__str unread = rlo__str_discarding();
+  rlo__str unread = rlo__str_over(NULL, 0);
   ck_assert_int_eq(
       rlo__wisdom_export(&wisdom, one_more, sizeof one_more - 1, &unread),
       RLO_OUT_OF_RANGE);

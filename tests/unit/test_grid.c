@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/gpu_launch.h"
+#include "plan/grid.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
-RLO_TEST(test_gpu_launch__divides_by_magic) {
+RLO_TEST(test_grid__divides_by_magic) {
   static const uint32_t large[] = {
       65535, 65536, 65537, 1000003, (1U << 30) - 1, 1U << 30, INT32_MAX};
 
