@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/opencl.h"
@@ -9,6 +8,8 @@
 #include "relayout/plan.h"
 #include "relayout/shape.h"
 
+#include "base/alloc.h"
+#include "base/checked.h"
 #include "command.h"
 #include "display.h"
 #include "message.h"
@@ -17,14 +18,15 @@
 #include "session.h"
 #include "subprocess.h"
 
-/* Rewriting steps that are stored; further ones are counted only. */
-enum { MAX_STEPS = 256 };
-
-/* The facts that `relayout explain` prints about a relayout. */
-typedef struct explain_report {
+/* The relayout to explain, and what is known of it. */
+typedef struct explain_request {
+  rlo__common_options common;
+  rlo_plan_options plan_options;
+  /* NULL if not given. */
+  const char *permutation_text;
+  bool has_source;
   rlo_shape src;
   rlo_shape dst;
-  bool has_permutation;
   int32_t permutation[RLO_MAX_RANK];
   /* The computation; a plain copy if the types are equal too. */
   rlo_combine_options combine;
@@ -33,38 +35,27 @@ typedef struct explain_report {
   rlo_device_info device;
   /* Records of the wisdom file. */
   rlo__wisdom_known wisdom;
-  /* The problem before rewriting; plan_report has the canonical one. */
+  /* The problem before rewriting; the report of its plan has the canonical
+   * one. */
   rlo_problem written;
-  int32_t num_steps;
-  char steps[MAX_STEPS][120];
-  /* Borrowed. */
-  const rlo_plan_report *plan_report;
-} explain_report;
+} explain_request;
 
-static void add_step(explain_report *report, const char *step) {
-  int32_t step_index = report->num_steps++;
-  if (step_index < MAX_STEPS) {
-    snprintf(report->steps[step_index],
-             sizeof(report->steps[step_index]),
-             "%s",
-             step);
-  }
-}
+/* ----------------------------------------------------------------- problems */
 
 static void print_problem(rlo__report *r, const rlo_problem *problem) {
-  size_t length = rlo_problem_format(problem, NULL, 0);
-  char *text = r->is_json ? NULL : malloc(length + 1);
+  const size_t bytes = rlo_problem_format(problem, NULL, 0) + 1;
+  char *text = r->is_json ? NULL : rlo__alloc(bytes);
   if (text == NULL) {
     rlo__report_line(r, "", "  (no memory to print it)");
     return;
   }
-  rlo_problem_format(problem, text, length + 1);
+  rlo_problem_format(problem, text, bytes);
   for (char *line = text; *line != '\0';) {
     const size_t end = strcspn(line, "\n");
     rlo__report_line(r, "", "  %.*s", (int)end, line);
     line += end + (line[end] == '\n');
   }
-  free(text);
+  rlo__free(text);
 }
 
 static void add_form(rlo__report *r,
@@ -131,6 +122,51 @@ static void add_problem(rlo__report *r,
   rlo__report_close(r);
 }
 
+/* Prints the steps of the rewriting as it takes them. */
+typedef struct step_list {
+  rlo__report *report;
+  int count;
+} step_list;
+
+static void add_step(void *payload,
+                     const char *step,
+                     const rlo_problem *after) {
+  step_list *list = payload;
+  (void)after;
+  rlo__report_line(list->report, "", "  %d. %s", ++list->count, step);
+  RLO__REPORT(list->report, RLO__STRING(NULL, NULL, step));
+}
+
+static void add_steps(rlo__report *r, const explain_request *e) {
+  rlo_problem *canonical = rlo__alloc(sizeof(*canonical));
+  step_list list = {.report = r};
+  /* The unit that the planner forms if both buffers begin at the device's
+   * alignment. */
+  const int64_t aligned_bits =
+      e->device.base_alignment_bytes > 0
+          ? rlo__min(e->device.base_alignment_bytes, RLO_MAX_UNIT_BITS) * 8
+          : RLO_MAX_UNIT_BITS;
+  const int64_t unit_bits =
+      rlo__max(e->written.unit_bits, rlo__min(aligned_bits, RLO_MAX_UNIT_BITS));
+  rlo__report_line(r, "", "\nrewriting");
+  rlo__report_open(r, "steps", '[');
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  if (canonical != NULL) {
+    *canonical = e->written;
+    status = rlo_problem_canonicalize(
+        canonical, (int32_t)unit_bits, add_step, &list);
+  }
+  rlo__free(canonical);
+  rlo__report_close(r);
+  if (status != RLO_OK) {
+    rlo__report_line(r, "", "  (it ended with %s)", rlo_status_name(status));
+  } else if (list.count == 0) {
+    rlo__report_line(r, "", "  nothing: it is in canonical form");
+  }
+}
+
+/* --------------------------------------------------------------------- plan */
+
 static void add_candidates(rlo__report *r, const rlo_plan_report *report) {
   rlo__report_open(r, "candidates", '[');
   for (int32_t i = 0; i < report->num_candidates; ++i) {
@@ -159,36 +195,27 @@ static void add_candidates(rlo__report *r, const rlo_plan_report *report) {
   rlo__report_close(r);
 }
 
-static const char *decision_name(rlo_plan_decision decision) {
-  switch (decision) {
-    case RLO_PLAN_DECISION_FORCED:
-      return "command line";
-    case RLO_PLAN_DECISION_WISDOM:
-      return "wisdom";
-    case RLO_PLAN_DECISION_MEASURE:
-      return "measurement";
-    case RLO_PLAN_DECISION_ESTIMATE:
-      break;
-  }
-  return "expectation";
-}
-
-/* The sizes of a launch, in text "8 x 4". */
+/* The sizes of a launch. */
 static void add_sizes(rlo__report *r,
                       const char *key,
                       const char *label,
                       int32_t count,
                       const size_t *sizes) {
-  char text[128] = "";
-  rlo__report_open(r, key, '[');
+  int64_t numbers[3];
   for (int32_t i = 0; i < count; ++i) {
-    const size_t at = strlen(text);
-    snprintf(
-        text + at, sizeof(text) - at, "%s%zu", i == 0 ? "" : " x ", sizes[i]);
-    RLO__REPORT(r, RLO__INT(NULL, NULL, sizes[i]));
+    numbers[i] = (int64_t)sizes[i];
   }
-  rlo__report_close(r);
-  rlo__report_line(r, label, "%s", text);
+  RLO__REPORT(r, RLO__INTS(key, label, numbers, count));
+}
+
+static void add_bytes(rlo__report *r,
+                      const char *key,
+                      const char *label,
+                      int64_t bytes) {
+  rlo__bytes_text text;
+  rlo__report_line(
+      r, label, "%" PRId64 " (%s)", bytes, rlo__bytes_text_make(bytes, &text));
+  RLO__REPORT(r, RLO__INT(key, NULL, bytes));
 }
 
 static void add_launch(rlo__report *r,
@@ -220,60 +247,60 @@ static void add_launch(rlo__report *r,
   }
 }
 
+static void add_decision(rlo__report *r, const rlo_plan_report *report) {
+  static const char *const names[] = {
+      [RLO_PLAN_DECISION_FORCED] = "command line",
+      [RLO_PLAN_DECISION_WISDOM] = "wisdom",
+      [RLO_PLAN_DECISION_MEASURE] = "measurement",
+      [RLO_PLAN_DECISION_ESTIMATE] = "expectation"};
+  const char *name = names[report->decision];
+  if (report->decision != RLO_PLAN_DECISION_WISDOM) {
+    RLO__REPORT(r, RLO__STRING("chosen_by", "  chosen by", name));
+    return;
+  }
+  rlo__report_line(r,
+                   "  chosen by",
+                   "%s: it had %.3f of the copy limit when it was measured",
+                   name,
+                   report->measured_fraction);
+  RLO__REPORT(r,
+              RLO__STRING("chosen_by", NULL, name),
+              RLO__REAL("measured_fraction", report->measured_fraction));
+}
+
 static void add_plan(rlo__report *r,
                      const rlo_plan_report *report,
                      bool has_source) {
   const char *class_name = rlo__device_class_name(report->device_class);
-  const char *decision = decision_name(report->decision);
-  const bool by_wisdom = report->decision == RLO_PLAN_DECISION_WISDOM;
-  rlo__bytes_text read;
-  rlo__bytes_text written;
-  /* The families come first in text, and the choice in JSON. */
-  RLO__REPORT(r,
-              RLO__STRING("family", NULL, report->family),
-              RLO__STRING("class", NULL, class_name),
-              RLO__STRING("schedule", NULL, report->schedule),
-              RLO__STRING("chosen_by", NULL, decision),
-              by_wisdom ? (rlo__row)RLO__REAL("measured_fraction",
-                                              report->measured_fraction)
-                        : (rlo__row)RLO__REAL(NULL, 0),
-              RLO__STRING("parameters", NULL, report->parameters));
   rlo__report_line(r, "", "\nfamilies of the %s class", class_name);
   add_candidates(r, report);
   rlo__report_line(r, "", "\nplan");
   r->label_width = 16;
-  rlo__report_line(r, "  family", "%s", report->family);
-  rlo__report_line(r, "  schedule", "%s", report->schedule);
-  if (by_wisdom) {
-    rlo__report_line(r,
-                     "  chosen by",
-                     "%s: it had %.3f of the copy limit when it was measured",
-                     decision,
-                     report->measured_fraction);
-  } else {
-    rlo__report_line(r, "  chosen by", "%s", decision);
-  }
-  rlo__report_line(r, "  parameters", "%s", report->parameters);
-  rlo__report_line(r,
-                   "  bytes read",
-                   "%" PRId64 " (%s)",
-                   report->problem.read_bytes,
-                   rlo__bytes_text_make(report->problem.read_bytes, &read));
-  rlo__report_line(
-      r,
-      "  bytes written",
-      "%" PRId64 " (%s)",
-      report->problem.written_bytes,
-      rlo__bytes_text_make(report->problem.written_bytes, &written));
   RLO__REPORT(r,
-              RLO__INT("read_bytes", NULL, report->problem.read_bytes),
-              RLO__INT("written_bytes", NULL, report->problem.written_bytes));
+              RLO__STRING("family", "  family", report->family),
+              RLO__STRING("class", NULL, class_name),
+              RLO__STRING("schedule", "  schedule", report->schedule));
+  add_decision(r, report);
+  RLO__REPORT(r, RLO__STRING("parameters", "  parameters", report->parameters));
+  add_bytes(r, "read_bytes", "  bytes read", report->problem.read_bytes);
+  add_bytes(
+      r, "written_bytes", "  bytes written", report->problem.written_bytes);
   if (report->work_dim == 0) {
     rlo__report_line(r, "  kernel", "none: there is nothing to move");
     RLO__REPORT(r, RLO__STRING("kernel_name", NULL, NULL));
-    return;
+  } else {
+    add_launch(r, report, has_source);
   }
-  add_launch(r, report, has_source);
+}
+
+/* ------------------------------------------------------------------- report */
+
+static void add_permutation(rlo__report *r, const explain_request *e) {
+  int64_t numbers[RLO_MAX_RANK];
+  for (int32_t k = 0; k < e->src.rank; ++k) {
+    numbers[k] = e->permutation[k];
+  }
+  RLO__REPORT(r, RLO__INTS("permutation", "permutation", numbers, e->src.rank));
 }
 
 static void add_wisdom(rlo__report *r, const rlo__wisdom_known *wisdom) {
@@ -293,73 +320,32 @@ static void add_wisdom(rlo__report *r, const rlo__wisdom_known *wisdom) {
   }
 }
 
-static void add_steps(rlo__report *r, const explain_report *e) {
-  rlo__report_line(r, "", "\nrewriting");
-  if (e->num_steps == 0) {
-    rlo__report_line(r, "", "  nothing: it is in canonical form");
-  }
-  rlo__report_open(r, "steps", '[');
-  const int32_t stored = e->num_steps < MAX_STEPS ? e->num_steps : MAX_STEPS;
-  for (int32_t i = 0; i < stored; ++i) {
-    rlo__report_line(r, "", "  %d. %s", i + 1, e->steps[i]);
-    RLO__REPORT(r, RLO__STRING(NULL, NULL, e->steps[i]));
-  }
-  rlo__report_close(r);
-  if (stored < e->num_steps) {
-    rlo__report_line(r, "", "  and %d more", e->num_steps - stored);
-  }
-}
-
-static void print_report(const explain_report *e,
-                         bool has_source,
-                         bool is_json) {
+static void print_report(const explain_request *e,
+                         const rlo_plan_report *report) {
+  static const char no_device[] = "none: typical numbers of the class";
   rlo__report r;
   rlo__shape_text src;
   rlo__shape_text dst;
-  rlo__report_begin(&r, is_json, 12);
+  rlo__report_begin(&r, e->common.is_json, 12);
   RLO__REPORT(
       &r,
       RLO__STRING("src", "source", rlo__shape_text_make(&e->src, &src)),
       RLO__STRING("dst", "destination", rlo__shape_text_make(&e->dst, &dst)));
-  if (e->has_permutation) {
-    char text[RLO_MAX_RANK * 4] = "";
-    rlo__report_open(&r, "permutation", '[');
-    for (int32_t k = 0; k < e->src.rank; ++k) {
-      const size_t at = strlen(text);
-      snprintf(text + at,
-               sizeof(text) - at,
-               "%s%d",
-               k == 0 ? "" : ",",
-               e->permutation[k]);
-      RLO__REPORT(&r, RLO__INT(NULL, NULL, e->permutation[k]));
-    }
-    rlo__report_close(&r);
-    rlo__report_line(&r, "permutation", "%s", text);
+  if (e->permutation_text != NULL) {
+    add_permutation(&r, e);
   }
   RLO__REPORT(&r, RLO__STRING("device", NULL, e->device_name));
-  rlo__report_line(&r,
-                   "device",
-                   "%s",
-                   e->device_name == NULL ? "none: typical numbers of the class"
-                                          : e->device_name);
+  rlo__report_line(
+      &r, "device", "%s", e->device_name == NULL ? no_device : e->device_name);
   add_wisdom(&r, &e->wisdom);
   rlo__report_line(&r, "", "\nproblem as written");
   add_problem(&r, "written", &e->written);
   add_steps(&r, e);
   rlo__report_line(&r, "", "\ncanonical problem");
-  add_problem(&r, "canonical", &e->plan_report->problem);
-  add_plan(&r, e->plan_report, has_source);
+  add_problem(&r, "canonical", &report->problem);
+  add_plan(&r, report, e->has_source);
   rlo__report_end(&r);
 }
-
-typedef struct explain_request {
-  explain_report report;
-  rlo_plan_options plan_options;
-  rlo__common_options common;
-  /* NULL if not given. */
-  const char *permutation;
-  bool has_source;
-} explain_request;
 
 /* Returns the properties of a common device of a class. */
 static rlo_device_info typical_device(rlo_device_class device_class) {
@@ -384,91 +370,44 @@ static rlo_device_info typical_device(rlo_device_class device_class) {
   };
 }
 
-static void record_step(void *payload,
-                        const char *step,
-                        const rlo_problem *after) {
-  (void)after;
-  add_step(payload, step);
-}
-
-/* Fills in the steps from the shapes and the permutation. Needs no device. */
-static int explain_rewriting(explain_report *e) {
-  if (rlo_relayout_combine(&e->src,
-                           &e->dst,
-                           e->has_permutation ? e->permutation : NULL,
-                           &e->combine,
-                           &e->written) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  /* The unit that the planner forms if both buffers begin at the device's
-   * alignment. */
-  int64_t alignment_bytes = e->device.base_alignment_bytes;
-  int32_t unit_bits = RLO_MAX_UNIT_BITS;
-  if (alignment_bytes > 0 && alignment_bytes * 8 < unit_bits) {
-    unit_bits = (int32_t)alignment_bytes * 8;
-  }
-  if (unit_bits < e->written.unit_bits) {
-    unit_bits = e->written.unit_bits;
-  }
-  e->num_steps = 0;
-  rlo_problem *canonical = malloc(sizeof(*canonical));
-  if (canonical == NULL) {
-    return rlo__fail("cannot get %zu bytes of memory", sizeof(*canonical));
-  }
-  *canonical = e->written;
-  rlo_status status =
-      rlo_problem_canonicalize(canonical, unit_bits, record_step, e);
-  free(canonical);
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
-}
-
-/* Plans with the device's context, which has measurements; without one, with
+/* Plans with the device's context, which has measurements; with NULL, by
  * estimates. */
-static rlo_status make_report(explain_request *request,
-                              rlo_context *context,
-                              rlo_plan_report **out_report) {
-  const explain_report *e = &request->report;
-  const rlo_plan_options *plan_options = &request->plan_options;
-  return context == NULL
-             ? rlo_plan_explain(
-                   &e->written, &e->device, plan_options, 0, 0, out_report)
-             : rlo_context_explain(
-                   context, &e->written, plan_options, 0, 0, out_report);
-}
-
-/* `context` may be NULL. */
-static int explain(explain_request *request, rlo_context *context) {
-  explain_report *e = &request->report;
-  int code = explain_rewriting(e);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+static int explain(explain_request *e, rlo_context *context) {
   rlo_plan_report *report = NULL;
-  if (make_report(request, context, &report) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  e->plan_report = report;
-  print_report(e, request->has_source, request->common.is_json);
+  RLO__EXIT_TRY(rlo__check(
+      rlo_relayout_combine(&e->src,
+                           &e->dst,
+                           e->permutation_text != NULL ? e->permutation : NULL,
+                           &e->combine,
+                           &e->written)));
+  RLO__EXIT_TRY(rlo__check(
+      context == NULL
+          ? rlo_plan_explain(
+                &e->written, &e->device, &e->plan_options, 0, 0, &report)
+          : rlo_context_explain(
+                context, &e->written, &e->plan_options, 0, 0, &report)));
+  print_report(e, report);
   rlo_plan_report_release(report);
-  e->plan_report = NULL;
   return RLO__EXIT_OK;
 }
 
 static int explain_for_device(void *payload) {
-  explain_request *request = payload;
+  explain_request *e = payload;
   rlo__session session;
-  int code = rlo__session_init(&request->common.device, &session);
+  int code = rlo__session_init(&e->common.device, &session);
   if (code == RLO__EXIT_OK) {
-    request->report.device = *rlo_context_device_info(session.context);
-    request->report.device_name = session.device_name;
-    request->report.wisdom = session.wisdom;
-    code = explain(request, session.context);
-  } else if (!request->common.is_device_given) {
+    e->device = *rlo_context_device_info(session.context);
+    e->device_name = session.device_name;
+    e->wisdom = session.wisdom;
+    code = explain(e, session.context);
+  } else if (!e->common.is_device_given) {
     fputs("relayout explain --class cpu needs no device.\n", stderr);
   }
   rlo__session_deinit(&session);
   return code;
 }
+
+/* ------------------------------------------------------------ command line */
 
 static int take_class(const char *verb, const char *value, void *field) {
   static const char *const words[] = {"cpu", "gpu"};
@@ -479,32 +418,13 @@ static int take_class(const char *verb, const char *value, void *field) {
   return code;
 }
 
-static int take_shapes(explain_request *request, int argc, char **argv) {
-  explain_report *e = &request->report;
-  char **operands;
-  int code = rlo__operands_take(
-      argc, argv, 2, "a source and a destination shape", &operands);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__shape_operand_parse(operands[0], &e->src);
-  }
-  if (code == RLO__EXIT_OK) {
-    code = rlo__shape_operand_parse(operands[1], &e->dst);
-  }
-  if (code == RLO__EXIT_OK) {
-    code = rlo__permutation_parse(
-        argv[0], "--perm", request->permutation, e->src.rank, e->permutation);
-  }
-  e->has_permutation = request->permutation != NULL;
-  return code;
-}
-
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
-    RLO__OPTION("perm", TEXT, explain_request, permutation),
+    RLO__OPTION("perm", TEXT, explain_request, permutation_text),
     RLO__OPTION_COMMON("device", DEVICE),
-    RLO__OPTION("alpha", FACTOR, explain_request, report.combine.alpha),
-    RLO__OPTION("beta", FACTOR, explain_request, report.combine.beta),
+    RLO__OPTION("alpha", FACTOR, explain_request, combine.alpha),
+    RLO__OPTION("beta", FACTOR, explain_request, combine.beta),
     RLO__OPTION_BY(
         "class", CALL, explain_request, plan_options.device_class, take_class),
     RLO__OPTION("family", TEXT, explain_request, plan_options.family),
@@ -516,27 +436,25 @@ static const rlo__option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  /* Static: the report is too large for the stack. */
-  static explain_request request;
-  request.plan_options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
-  explain_report *e = &request.report;
-  e->combine = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
-  int code = rlo__options_take(
-      &rlo__cmd_explain, argc, argv, &request, &request.common);
-  if (code != RLO__EXIT_OK) {
-    return code;
+  /* Static: a problem is too large for the stack. */
+  static explain_request e;
+  char **operands;
+  e.plan_options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
+  e.combine = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
+  RLO__EXIT_TRY(
+      rlo__options_take(&rlo__cmd_explain, argc, argv, &e, &e.common));
+  RLO__EXIT_TRY(rlo__operands_take(
+      argc, argv, 2, "a source and a destination shape", &operands));
+  RLO__EXIT_TRY(rlo__shape_operand_parse(operands[0], &e.src));
+  RLO__EXIT_TRY(rlo__shape_operand_parse(operands[1], &e.dst));
+  RLO__EXIT_TRY(rlo__permutation_parse(
+      argv[0], "--perm", e.permutation_text, e.src.rank, e.permutation));
+  const rlo_device_class wanted = e.plan_options.device_class;
+  if (!e.common.is_device_given && wanted != RLO_DEVICE_CLASS_AUTO) {
+    e.device = typical_device(wanted);
+    return explain(&e, NULL);
   }
-  code = take_shapes(&request, argc, argv);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  rlo_device_class wanted = request.plan_options.device_class;
-  if (!request.common.is_device_given && wanted != RLO_DEVICE_CLASS_AUTO) {
-    e->device = typical_device(wanted);
-    return explain(&request, NULL);
-  }
-  return rlo__subprocess_run(
-      request.common.is_isolated, explain_for_device, &request);
+  return rlo__subprocess_run(e.common.is_isolated, explain_for_device, &e);
 }
 
 const rlo__command rlo__cmd_explain = {
