@@ -5,40 +5,46 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/checked.h"
+#include "base/str.h"
 #include "display.h"
 
 /* Nothing is shown of what takes no longer. */
 #define FIRST_SECONDS 1.0
 #define LINE_SECONDS  0.1
 #define LINES_SECONDS 10.0
-/* Over which the rate is averaged. */
-#define RATE_SECONDS 5.0
 
+/* The widest line that is drawn. */
+#define MAX_COLUMNS     200
 #define MIN_BAR_COLUMNS 10
 #define MAX_BAR_COLUMNS 32
 
-rlo__progress_kind rlo__progress_kind_choose(bool is_wanted, bool is_quiet) {
-  if (is_quiet) {
-    return RLO__PROGRESS_NONE;
-  }
+/* Room for the text of a line. */
+typedef struct line_text {
+  char text[MAX_COLUMNS + 1];
+} line_text;
+
+static rlo__progress_kind choose_kind(bool is_wanted, bool is_quiet) {
   const char *terminal = getenv("TERM");
-  bool can_redraw = isatty(STDERR_FILENO) != 0 &&
-                    (terminal == NULL || strcmp(terminal, "dumb") != 0);
-  return can_redraw  ? RLO__PROGRESS_LINE
-         : is_wanted ? RLO__PROGRESS_LINES
-                     : RLO__PROGRESS_NONE;
+  const bool can_redraw = isatty(STDERR_FILENO) != 0 &&
+                          (terminal == NULL || strcmp(terminal, "dumb") != 0);
+  return is_quiet     ? RLO__PROGRESS_NONE
+         : can_redraw ? RLO__PROGRESS_LINE
+         : is_wanted  ? RLO__PROGRESS_LINES
+                      : RLO__PROGRESS_NONE;
 }
 
 void rlo__progress_begin(rlo__progress *progress,
-                         rlo__progress_kind kind,
+                         bool is_wanted,
+                         bool is_quiet,
                          const char *name) {
+  const rlo__progress_kind kind = choose_kind(is_wanted, is_quiet);
   *progress = (rlo__progress){
       .kind = kind,
       .name = name,
@@ -58,60 +64,24 @@ const char *rlo__progress_bottleneck(const rlo_job_info *info) {
   return names[longest];
 }
 
-static void update_rate(rlo__progress *progress, const rlo_job_info *info) {
-  double seconds = info->seconds - progress->rate_seconds;
-  if (seconds <= 0) {
-    return;
-  }
-  if (progress->rate_seconds == 0) {
-    /* That was done earlier. */
-    progress->rate_bytes = info->bytes_resumed;
-  }
-  double rate = (double)(info->bytes_done - progress->rate_bytes) / seconds;
-  /* Weights fall with time, whatever the times between two looks are. */
-  double old_weight =
-      progress->rate_seconds == 0 ? 0 : exp(-seconds / RATE_SECONDS);
-  progress->rate = old_weight * progress->rate + (1 - old_weight) * rate;
-  progress->rate_seconds = info->seconds;
-  progress->rate_bytes = info->bytes_done;
+/* "812 MB/s", without what was done earlier. */
+static const char *rate_text(const rlo_job_info *info, rlo__bytes_text *out) {
+  const double bytes = (double)(info->bytes_done - info->bytes_resumed);
+  return rlo__bytes_text_make(
+      info->seconds > 0 ? (int64_t)(bytes / info->seconds) : 0, out);
 }
 
-/* Appends to a line of at most `columns` characters. */
-RLO_PRINTF(3, 4)
-
-static void append(char *line, int columns, const char *format, ...) {
-  size_t length = strlen(line);
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(line + length, (size_t)columns + 1 - length, format, arguments);
-  va_end(arguments);
-}
-
-static void append_left(const rlo__progress *progress,
-                        const rlo_job_info *info,
-                        char *line,
-                        int columns) {
-  double left = info->seconds_left;
-  if (left < 0 && progress->rate > 0) {
-    left = (double)(info->bytes_total - info->bytes_done) / progress->rate;
-  }
+static void append_left(rlo__str *line, double left) {
   if (left < 0 || left > 1e6) {
     return;
   }
-  int64_t seconds = (int64_t)(left + 0.5);
-  if (seconds < 3600) {
-    append(line,
-           columns,
-           "  %" PRId64 ":%02" PRId64 " left",
-           seconds / 60,
-           seconds % 60);
-  } else {
-    append(line,
-           columns,
-           "  %" PRId64 ":%02" PRId64 " h left",
-           seconds / 3600,
-           seconds / 60 % 60);
-  }
+  const int64_t seconds = (int64_t)(left + 0.5);
+  const int64_t unit = seconds < 3600 ? 60 : 3600;
+  rlo__str_printf(line,
+                  "  %" PRId64 ":%02" PRId64 "%s left",
+                  seconds / unit,
+                  seconds % unit * 60 / unit,
+                  seconds < 3600 ? "" : " h");
 }
 
 static double done_fraction(const rlo_job_info *info) {
@@ -120,132 +90,118 @@ static double done_fraction(const rlo_job_info *info) {
              : (double)info->bytes_done / (double)info->bytes_total;
 }
 
-/* "47%  18.9/40.0 GB  812 MB/s  pass 1/1  0:26 left  waits for: write" */
-static void make_numbers(const rlo__progress *progress,
-                         const rlo_job_info *info,
-                         char *line,
-                         int columns) {
+/* "47%  18.9 of 40.0 GB  812 MB/s  pass 1/2  0:26 left  waits for: write" */
+static void make_numbers(const rlo_job_info *info,
+                         int columns,
+                         line_text *out) {
   rlo__bytes_text done;
   rlo__bytes_text total;
   rlo__bytes_text rate;
-  line[0] = '\0';
-  append(line,
-         columns,
-         "%3.0f%%  %s of %s  %s/s",
-         floor(100 * done_fraction(info)),
-         rlo__bytes_text_make(info->bytes_done, &done),
-         rlo__bytes_text_make(info->bytes_total, &total),
-         rlo__bytes_text_make((int64_t)progress->rate, &rate));
+  rlo__str line = rlo__str_over(out->text, (size_t)columns + 1);
+  rlo__str_printf(&line,
+                  "%3.0f%%  %s of %s  %s/s",
+                  floor(100 * done_fraction(info)),
+                  rlo__bytes_text_make(info->bytes_done, &done),
+                  rlo__bytes_text_make(info->bytes_total, &total),
+                  rate_text(info, &rate));
   if (info->num_passes > 1) {
-    append(line, columns, "  pass %d/%d", info->pass, info->num_passes);
+    rlo__str_printf(&line, "  pass %d/%d", info->pass, info->num_passes);
   }
   if (info->state == RLO_JOB_FINISHING) {
-    append(line, columns, "  waits for the disk");
+    rlo__str_append(&line, "  waits for the disk");
     return;
   }
-  append_left(progress, info, line, columns);
-  append(line, columns, "  waits for: %s", rlo__progress_bottleneck(info));
+  append_left(&line, info->seconds_left);
+  rlo__str_printf(&line, "  waits for: %s", rlo__progress_bottleneck(info));
 }
 
-static void append_bar(double fraction, char *line, int columns, int width) {
-  char bar[MAX_BAR_COLUMNS + 1];
-  int inner = (width > MAX_BAR_COLUMNS ? MAX_BAR_COLUMNS : width) - 3;
-  int full = (int)(fraction * inner);
-  memset(bar, ' ', sizeof(bar));
-  memset(bar, '=', (size_t)full);
-  bar[full] = '>';
-  append(line, columns, "[%.*s] ", inner, bar);
+static void append_bar(rlo__str *line, double fraction, int width) {
+  static const char full[] = "================================";
+  const int inner = (width > MAX_BAR_COLUMNS ? MAX_BAR_COLUMNS : width) - 3;
+  const int done = (int)(fraction * (inner - 1));
+  rlo__str_printf(line, "[%.*s>%*s] ", done, full, inner - 1 - done, "");
 }
 
 /* Name, bar and numbers; what does not fit is left out, the bar first. */
 static void make_line(const rlo__progress *progress,
                       const rlo_job_info *info,
                       int columns,
-                      char *line) {
-  char numbers[RLO__PROGRESS_MAX_COLUMNS + 1];
-  make_numbers(progress, info, numbers, columns);
-  line[0] = '\0';
-  int room = columns - (int)strlen(numbers) - 2;
+                      line_text *out) {
+  line_text numbers;
+  make_numbers(info, columns, &numbers);
+  rlo__str line = rlo__str_over(out->text, (size_t)columns + 1);
+  int room = columns - (int)strlen(numbers.text) - 2;
   if (room > 0) {
-    append(line, columns, "%.*s", room, progress->name);
-    for (char *c = line; *c != '\0'; ++c) {
-      /* A name must not move the cursor. */
-      if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-        *c = '?';
-      }
+    rlo__str_printf(&line, "%.*s  ", room, progress->name);
+  }
+  for (char *c = out->text; *c != '\0'; ++c) {
+    /* A name must not move the cursor. */
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+      *c = '?';
     }
-    append(line, columns, "  ");
   }
-  room = columns - (int)strlen(line) - (int)strlen(numbers);
+  room += 2 - (int)line.length;
   if (room >= MIN_BAR_COLUMNS) {
-    append_bar(done_fraction(info), line, columns, room);
+    append_bar(&line, done_fraction(info), room);
   }
-  append(line, columns, "%s", numbers);
+  rlo__str_append(&line, numbers.text);
 }
 
 static int terminal_columns(void) {
   struct winsize size;
-  int columns = 80;
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    columns = size.ws_col;
-  }
+  const bool is_known =
+      ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   /* The last column is left free: some terminals begin a new line after it. */
-  columns -= 1;
-  return columns < 1                           ? 1
-         : columns > RLO__PROGRESS_MAX_COLUMNS ? RLO__PROGRESS_MAX_COLUMNS
-                                               : columns;
+  return (int)rlo__max(1,
+                       rlo__min(MAX_COLUMNS, is_known ? size.ws_col - 1 : 79));
 }
 
 /* Without escape sequences: spaces cover what was longer before. */
 static void draw(rlo__progress *progress, const char *line, int columns) {
-  int length = (int)strlen(line);
-  int rest =
-      progress->drawn_columns < columns ? progress->drawn_columns : columns;
+  const int length = (int)strlen(line);
+  const int rest = (int)rlo__min(progress->drawn_columns, columns);
   fprintf(stderr, "\r%s%*s", line, rest > length ? rest - length : 0, "");
   fflush(stderr);
   progress->drawn_columns = length;
 }
 
 void rlo__progress_show(rlo__progress *progress, const rlo_job_info *info) {
-  if (progress->kind == RLO__PROGRESS_NONE) {
+  line_text line;
+  if (progress->kind == RLO__PROGRESS_NONE ||
+      info->seconds < progress->next_seconds) {
     return;
   }
-  update_rate(progress, info);
-  if (info->seconds < progress->next_seconds) {
-    return;
-  }
-  char line[RLO__PROGRESS_MAX_COLUMNS + 1];
   if (progress->kind == RLO__PROGRESS_LINE) {
-    int columns = terminal_columns();
-    make_line(progress, info, columns, line);
-    draw(progress, line, columns);
+    const int columns = terminal_columns();
+    make_line(progress, info, columns, &line);
+    draw(progress, line.text, columns);
     progress->next_seconds = info->seconds + LINE_SECONDS;
   } else {
-    make_numbers(progress, info, line, RLO__PROGRESS_MAX_COLUMNS);
-    fprintf(stderr, "%s: %s\n", progress->name, line + strspn(line, " "));
+    make_numbers(info, MAX_COLUMNS, &line);
+    fprintf(
+        stderr, "%s: %s\n", progress->name, line.text + strspn(line.text, " "));
     progress->next_seconds += LINES_SECONDS;
   }
 }
 
 void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info) {
+  rlo__bytes_text total;
+  rlo__bytes_text rate;
+  line_text line;
   if (progress->drawn_columns == 0) {
     return;
   }
   if (info->state == RLO_JOB_DONE) {
-    rlo__bytes_text total;
-    rlo__bytes_text rate;
-    char line[RLO__PROGRESS_MAX_COLUMNS + 1] = "";
-    int columns = terminal_columns();
-    int64_t bytes = info->bytes_total - info->bytes_resumed;
-    append(
-        line,
-        columns,
+    const int columns = terminal_columns();
+    snprintf(
+        line.text,
+        (size_t)columns + 1,
         "%s in %.1f s, %s/s; waited for: %s",
-        rlo__bytes_text_make(bytes, &total),
+        rlo__bytes_text_make(info->bytes_done - info->bytes_resumed, &total),
         info->seconds,
-        rlo__bytes_text_make((int64_t)((double)bytes / info->seconds), &rate),
+        rate_text(info, &rate),
         rlo__progress_bottleneck(info));
-    draw(progress, line, columns);
+    draw(progress, line.text, columns);
   }
   fputc('\n', stderr);
   progress->drawn_columns = 0;

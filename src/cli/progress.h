@@ -3,14 +3,11 @@
 #define RLO_CLI_PROGRESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
 #include "relayout/service.h"
 
 /** How far a job is, on standard error. */
-
-/** The widest line that is drawn, in columns, and room for its text. */
-#define RLO__PROGRESS_MAX_COLUMNS 200
 
 typedef enum rlo__progress_kind {
   RLO__PROGRESS_NONE = 0,
@@ -29,19 +26,14 @@ typedef struct rlo__progress {
   double next_seconds;
   /** The columns of the terminal's line that it has; 0: none. */
   int drawn_columns;
-  /** The rate of the last seconds, in bytes per second, and up to where. */
-  double rate;
-  double rate_seconds;
-  int64_t rate_bytes;
 } rlo__progress;
 
-/** Returns the kind for what standard error is: a terminal that can go back to
- *  the beginning of a line, or not; then lines only if they are wanted. */
-rlo__progress_kind rlo__progress_kind_choose(bool is_wanted, bool is_quiet);
-
-/** Begins; shows nothing yet, nor in the first second. `name` is borrowed. */
+/** Begins, for what standard error is: a terminal that can go back to the
+ *  beginning of a line, or not; then lines only if they are wanted. Shows
+ *  nothing yet, nor in the first second. `name` is borrowed. */
 void rlo__progress_begin(rlo__progress *progress,
-                         rlo__progress_kind kind,
+                         bool is_wanted,
+                         bool is_quiet,
                          const char *name);
 
 /** Shows it if it is time to; call it ten times a second. */

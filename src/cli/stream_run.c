@@ -343,10 +343,10 @@ static rlo_status watch_job(run *r, int32_t n) {
 
 static int watch(run *r) {
   const rlo__stream_options *options = r->stream->options;
-  rlo__progress_begin(
-      &r->progress,
-      rlo__progress_kind_choose(options->is_progress_wanted, options->is_quiet),
-      r->stream->outputs[0].path);
+  rlo__progress_begin(&r->progress,
+                      options->is_progress_wanted,
+                      options->is_quiet,
+                      r->stream->outputs[0].path);
   r->next_event_seconds = 1.0;
   /* A signal may come before the first look. */
   rlo_status status = get_info(r, 0, &r->result->info);
