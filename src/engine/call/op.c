@@ -27,8 +27,19 @@ static rlo_status run(const char *kernel_name,
                         NULL);
 }
 
+/* The same of a kernel with one input and one result. */
+static rlo_status run_one(const char *kernel_name,
+                          rlo_tensor *x,
+                          const rlo_attribute *items,
+                          int32_t num_items,
+                          rlo_tensor **out_y) {
+  RLO_REQUIRE(x, out_y);
+  return run(kernel_name, &x, 1, items, num_items, out_y, 1);
+}
+
+/* 0 for NULL, which is refused later. */
 static int32_t rank_of(const rlo_tensor *x) {
-  return rlo_tensor_shape(x)->rank;
+  return x != NULL ? rlo_tensor_shape(x)->rank : 0;
 }
 
 /* An attribute with an entry for each dimension of x. */
@@ -53,8 +64,7 @@ static rlo_attribute pairs(const char *name,
 }
 
 rlo_status rlo_op_identity(rlo_tensor *x, rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
-  return run("Identity", &x, 1, NULL, 0, out_y, 1);
+  return run_one("Identity", x, NULL, 0, out_y);
 }
 
 rlo_status rlo_op_relayout(rlo_tensor *x,
@@ -62,43 +72,39 @@ rlo_status rlo_op_relayout(rlo_tensor *x,
                            rlo_tensor **out_y) {
   RLO_REQUIRE(x, shape, out_y);
   const rlo_attribute item = rlo_attribute_shape("shape", shape);
-  return run("Relayout", &x, 1, &item, 1, out_y, 1);
+  return run_one("Relayout", x, &item, 1, out_y);
 }
 
 rlo_status rlo_op_transpose(rlo_tensor *x,
                             const int64_t *permutation,
                             rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   const rlo_attribute item = list("perm", permutation, x);
-  return run("Transpose", &x, 1, &item, permutation != NULL, out_y, 1);
+  return run_one("Transpose", x, &item, permutation != NULL, out_y);
 }
 
 rlo_status rlo_op_reshape(rlo_tensor *x,
                           const int64_t *dims,
                           int32_t rank,
                           rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   RLO_REQUIRE_LIST(dims, rank);
   const rlo_attribute item = rlo_attribute_i64s("shape", dims, rank);
-  return run("Reshape", &x, 1, &item, 1, out_y, 1);
+  return run_one("Reshape", x, &item, 1, out_y);
 }
 
 rlo_status rlo_op_expand_dims(rlo_tensor *x, int64_t axis, rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   const rlo_attribute item = rlo_attribute_i64("axis", axis);
-  return run("ExpandDims", &x, 1, &item, 1, out_y, 1);
+  return run_one("ExpandDims", x, &item, 1, out_y);
 }
 
 rlo_status rlo_op_slice(rlo_tensor *x,
                         const int64_t *begin,
                         const int64_t *size,
                         rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   RLO_REQUIRE_LIST(begin, rank_of(x));
   RLO_REQUIRE_LIST(size, rank_of(x));
   const rlo_attribute items[] = {list("begin", begin, x),
                                  list("size", size, x)};
-  return run("Slice", &x, 1, items, 2, out_y, 1);
+  return run_one("Slice", x, items, 2, out_y);
 }
 
 rlo_status rlo_op_strided_slice(rlo_tensor *x,
@@ -106,13 +112,12 @@ rlo_status rlo_op_strided_slice(rlo_tensor *x,
                                 const int64_t *end,
                                 const int64_t *strides,
                                 rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   RLO_REQUIRE_LIST(begin, rank_of(x));
   RLO_REQUIRE_LIST(end, rank_of(x));
   const rlo_attribute items[] = {list("begin", begin, x),
                                  list("end", end, x),
                                  list("strides", strides, x)};
-  return run("StridedSlice", &x, 1, items, strides != NULL ? 3 : 2, out_y, 1);
+  return run_one("StridedSlice", x, items, strides != NULL ? 3 : 2, out_y);
 }
 
 rlo_status rlo_op_pad(rlo_tensor *x,
@@ -140,23 +145,21 @@ rlo_status rlo_op_mirror_pad(rlo_tensor *x,
                              const int64_t *high,
                              rlo_mirror mirror,
                              rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   int64_t room[2 * RLO_MAX_RANK];
   const rlo_attribute items[] = {
       pairs("paddings", low, high, rank_of(x), room),
       rlo_attribute_string(
           "mode", mirror == RLO_MIRROR_REFLECT ? "reflect" : "symmetric")};
-  return run("MirrorPad", &x, 1, items, 2, out_y, 1);
+  return run_one("MirrorPad", x, items, 2, out_y);
 }
 
 rlo_status rlo_op_reverse(rlo_tensor *x,
                           const int64_t *dims,
                           int32_t count,
                           rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   RLO_REQUIRE_LIST(dims, count);
   const rlo_attribute item = rlo_attribute_i64s("dims", dims, count);
-  return run("Reverse", &x, 1, &item, 1, out_y, 1);
+  return run_one("Reverse", x, &item, 1, out_y);
 }
 
 rlo_status rlo_op_roll(rlo_tensor *x,
@@ -164,22 +167,20 @@ rlo_status rlo_op_roll(rlo_tensor *x,
                        const int64_t *dims,
                        int32_t count,
                        rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   RLO_REQUIRE_LIST(shifts, count);
   RLO_REQUIRE_LIST(dims, count);
   const rlo_attribute items[] = {rlo_attribute_i64s("shifts", shifts, count),
                                  rlo_attribute_i64s("dims", dims, count)};
-  return run("Roll", &x, 1, items, 2, out_y, 1);
+  return run_one("Roll", x, items, 2, out_y);
 }
 
 rlo_status rlo_op_broadcast_to(rlo_tensor *x,
                                const int64_t *dims,
                                int32_t rank,
                                rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   RLO_REQUIRE_LIST(dims, rank);
   const rlo_attribute item = rlo_attribute_i64s("shape", dims, rank);
-  return run("BroadcastTo", &x, 1, &item, 1, out_y, 1);
+  return run_one("BroadcastTo", x, &item, 1, out_y);
 }
 
 /* Tile and Repeat. */
@@ -188,10 +189,9 @@ static rlo_status run_times(const char *kernel_name,
                             rlo_tensor *x,
                             const int64_t *times,
                             rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   RLO_REQUIRE_LIST(times, rank_of(x));
   const rlo_attribute item = list(name, times, x);
-  return run(kernel_name, &x, 1, &item, 1, out_y, 1);
+  return run_one(kernel_name, x, &item, 1, out_y);
 }
 
 rlo_status rlo_op_tile(rlo_tensor *x,
@@ -259,7 +259,7 @@ static rlo_status run_batch(const char *kernel_name,
   const rlo_attribute items[] = {
       rlo_attribute_i64s("block_shape", blocks, count),
       pairs(pairs_name, low, high, count, room)};
-  return run(kernel_name, &x, 1, items, 2, out_y, 1);
+  return run_one(kernel_name, x, items, 2, out_y);
 }
 
 rlo_status rlo_op_space_to_batch(rlo_tensor *x,
@@ -268,7 +268,6 @@ rlo_status rlo_op_space_to_batch(rlo_tensor *x,
                                  const int64_t *high,
                                  int32_t count,
                                  rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   RLO_REQUIRE_LIST(blocks, count);
   return run_batch(
       "SpaceToBatchND", x, blocks, "paddings", low, high, count, out_y);
@@ -280,7 +279,6 @@ rlo_status rlo_op_batch_to_space(rlo_tensor *x,
                                  const int64_t *high,
                                  int32_t count,
                                  rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   RLO_REQUIRE_LIST(blocks, count);
   return run_batch(
       "BatchToSpaceND", x, blocks, "crops", low, high, count, out_y);
@@ -294,14 +292,13 @@ static rlo_status run_block(const char *kernel_name,
   const rlo_attribute items[] = {
       rlo_attribute_i64("block_size", block),
       rlo_attribute_string("data_format", is_nchw ? "NCHW" : "NHWC")};
-  return run(kernel_name, &x, 1, items, 2, out_y, 1);
+  return run_one(kernel_name, x, items, 2, out_y);
 }
 
 rlo_status rlo_op_space_to_depth(rlo_tensor *x,
                                  int64_t block,
                                  bool is_nchw,
                                  rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   return run_block("SpaceToDepth", x, block, is_nchw, out_y);
 }
 
@@ -309,15 +306,13 @@ rlo_status rlo_op_depth_to_space(rlo_tensor *x,
                                  int64_t block,
                                  bool is_nchw,
                                  rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   return run_block("DepthToSpace", x, block, is_nchw, out_y);
 }
 
 rlo_status rlo_op_cast(rlo_tensor *x, rlo_dtype dtype, rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   const rlo_attribute item =
       rlo_attribute_string("dtype", rlo_dtype_name(dtype));
-  return run("Cast", &x, 1, &item, 1, out_y, 1);
+  return run_one("Cast", x, &item, 1, out_y);
 }
 
 rlo_status rlo_op_sum(rlo_tensor *x,
@@ -325,10 +320,9 @@ rlo_status rlo_op_sum(rlo_tensor *x,
                       int32_t count,
                       bool keep_dims,
                       rlo_tensor **out_y) {
-  RLO_REQUIRE(x, out_y);
   const rlo_attribute items[] = {rlo_attribute_i64("keep_dims", keep_dims),
                                  rlo_attribute_i64s("dims", dims, count)};
-  return run("Sum", &x, 1, items, dims != NULL ? 2 : 1, out_y, 1);
+  return run_one("Sum", x, items, dims != NULL ? 2 : 1, out_y);
 }
 
 rlo_status rlo_op_add_n(rlo_tensor *const *xs,

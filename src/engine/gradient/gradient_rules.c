@@ -170,54 +170,38 @@ static rlo_status gradient_of_adjoint(rlo_gradient_call *call, void *payload) {
 
 /* -------------------------------------------------------------------- rules */
 
-/* The gradient of an operation that keeps the order of elements. */
-static rlo_status gradient_of_order(rlo_gradient_call *call, void *payload) {
-  (void)payload;
+/* The gradients of input 0, in any layout. */
+
+static rlo_status of_order(const rlo_gradient_call *call,
+                           const rlo__copy_op *op,
+                           rlo_tensor **out_dx) {
+  (void)op;
   const rlo_shape *wanted = call->input_shapes[0];
-  rlo_tensor *reshaped = NULL;
-  if (!call->wants[0]) {
-    return RLO_OK;
-  }
   if (rlo_shape_compatible(rlo_tensor_shape(call->dys[0]), wanted)) {
-    return place(call->dys[0], wanted, &call->dxs[0]);
-  }
-  RLO_TRY(rlo_op_reshape(call->dys[0], wanted->dims, wanted->rank, &reshaped));
-  return give(call, 0, reshaped);
-}
-
-static rlo_status gradient_of_cast(rlo_gradient_call *call, void *payload) {
-  (void)payload;
-  rlo_tensor *cast = NULL;
-  if (!call->wants[0]) {
+    *out_dx = rlo_tensor_retain(call->dys[0]);
     return RLO_OK;
   }
-  RLO_TRY(rlo_op_cast(call->dys[0], call->input_shapes[0]->dtype, &cast));
-  return give(call, 0, cast);
+  return rlo_op_reshape(call->dys[0], wanted->dims, wanted->rank, out_dx);
 }
 
-static rlo_status gradient_of_add_n(rlo_gradient_call *call, void *payload) {
-  (void)payload;
-  for (int32_t n = 0; n < call->num_inputs; ++n) {
-    if (call->wants[n]) {
-      RLO_TRY(place(call->dys[0], call->input_shapes[n], &call->dxs[n]));
-    }
-  }
-  return RLO_OK;
+static rlo_status of_cast(const rlo_gradient_call *call,
+                          const rlo__copy_op *op,
+                          rlo_tensor **out_dx) {
+  (void)op;
+  return rlo_op_cast(call->dys[0], call->input_shapes[0]->dtype, out_dx);
 }
 
 /* A roll by the opposite shifts, which stores every element once. */
-static rlo_status gradient_of_roll(rlo_gradient_call *call, void *payload) {
-  (void)payload;
+static rlo_status of_roll(const rlo_gradient_call *call,
+                          const rlo__copy_op *op,
+                          rlo_tensor **out_dx) {
+  (void)op;
   const rlo_shape *x = call->input_shapes[0];
   rlo_i64_list shifts;
   int32_t axes[RLO_MAX_RANK];
   int32_t count = 0;
   int64_t dims[RLO_MAX_RANK];
   int64_t back[RLO_MAX_RANK];
-  rlo_tensor *dx = NULL;
-  if (!call->wants[0]) {
-    return RLO_OK;
-  }
   RLO_TRY(rlo_attributes_get_i64s(call->attributes, "shifts", &shifts));
   RLO_TRY(rlo__axes_get(call->attributes, "dims", x->rank, axes, &count));
   for (int32_t i = 0; i < count; ++i) {
@@ -225,8 +209,7 @@ static rlo_status gradient_of_roll(rlo_gradient_call *call, void *payload) {
     dims[i] = axes[i];
     back[i] = size > 0 ? -(shifts.values[i] % size) : 0;
   }
-  RLO_TRY(rlo_op_roll(call->dys[0], back, dims, count, &dx));
-  return give(call, 0, dx);
+  return rlo_op_roll(call->dys[0], back, dims, count, out_dx);
 }
 
 /* @param factor  the attribute of Rescale, an integer to the last bit. */
@@ -238,15 +221,73 @@ static rlo_status scale(rlo_tensor *x,
       rlo_tensor_engine(x), "Rescale", &x, 1, &attributes, out_y, 1, NULL);
 }
 
-static rlo_status gradient_of_scale(rlo_gradient_call *call, void *payload) {
-  (void)payload;
-  rlo_tensor *scaled = NULL;
-  if (!call->wants[0]) {
-    return RLO_OK;
-  }
-  RLO_TRY(scale(
-      call->dys[0], rlo_attributes_find(call->attributes, "factor"), &scaled));
-  return give(call, 0, scaled);
+static rlo_status of_scale(const rlo_gradient_call *call,
+                           const rlo__copy_op *op,
+                           rlo_tensor **out_dx) {
+  (void)op;
+  return scale(
+      call->dys[0], rlo_attributes_find(call->attributes, "factor"), out_dx);
+}
+
+/* GatherV2 or UnsortedSegmentSum with dy for rows; the indices are saved. */
+static rlo_status run_indexed(const rlo_gradient_call *call,
+                              const char *kernel_name,
+                              int64_t axis,
+                              int64_t num_segments,
+                              rlo_tensor **out_dx) {
+  rlo_tensor *const inputs[] = {call->dys[0], call->saved[0]};
+  const rlo_attribute items[] = {
+      rlo_attribute_i64("axis", axis),
+      rlo_attribute_i64("batch_dims",
+                        rlo__i64_or(call->attributes, "batch_dims", 0)),
+      rlo_attribute_i64("num_segments", num_segments)};
+  const rlo_attributes attributes = {items, num_segments >= 0 ? 3 : 2};
+  return rlo_run_kernel(
+      call->engine, kernel_name, inputs, 2, &attributes, out_dx, 1, NULL);
+}
+
+static rlo_status of_gather(const rlo_gradient_call *call,
+                            const rlo__copy_op *op,
+                            rlo_tensor **out_dx) {
+  (void)op;
+  const rlo_shape *x = call->input_shapes[0];
+  int32_t axis = 0;
+  RLO_TRY(rlo__axis_get(call->attributes, "axis", x->rank, &axis));
+  return run_indexed(call, "UnsortedSegmentSum", axis, x->dims[axis], out_dx);
+}
+
+static rlo_status of_segment_sum(const rlo_gradient_call *call,
+                                 const rlo__copy_op *op,
+                                 rlo_tensor **out_dx) {
+  (void)op;
+  return run_indexed(
+      call, "GatherV2", rlo__i64_or(call->attributes, "axis", 0), -1, out_dx);
+}
+
+/* The two are inverse to each other, with zeros for what was cropped. The
+ * adjoint's own problem would have a quotient on the side that is written. */
+static rlo_status of_batch(const rlo_gradient_call *call,
+                           const rlo__copy_op *op,
+                           rlo_tensor **out_dx) {
+  bool is_to_batch = strcmp(op->name, "SpaceToBatchND") == 0;
+  rlo_i64_list blocks;
+  rlo_i64_list edges;
+  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "block_shape", &blocks));
+  RLO_TRY(rlo_attributes_get_i64s(
+      call->attributes, is_to_batch ? "paddings" : "crops", &edges));
+  const rlo_attribute items[] = {
+      rlo_attribute_i64s("block_shape", blocks.values, blocks.count),
+      rlo_attribute_i64s(
+          is_to_batch ? "crops" : "paddings", edges.values, edges.count)};
+  const rlo_attributes attributes = {items, 2};
+  return rlo_run_kernel(call->engine,
+                        is_to_batch ? "BatchToSpaceND" : "SpaceToBatchND",
+                        call->dys,
+                        1,
+                        &attributes,
+                        out_dx,
+                        1,
+                        NULL);
 }
 
 /* ------------------------------------------------------------------ padding */
@@ -383,134 +424,82 @@ static rlo_status gradient_of_pad(rlo_gradient_call *call, void *payload) {
              : gradient_of_whole_pad(call, payload);
 }
 
-/* ------------------------------------------------------------------ indices */
-
-/* Indices are not differentiable: their gradient is 0. */
-static rlo_status gradient_of_indices(rlo_gradient_call *call) {
-  rlo_tensor *zeros = NULL;
-  if (!call->wants[1]) {
-    return RLO_OK;
-  }
-  RLO_TRY(rlo__gradient_constant(
-      call->engine, call->input_shapes[1], RLO_DTYPE_ZERO, &zeros));
-  return give(call, 1, zeros);
-}
-
-/* GatherV2 or UnsortedSegmentSum with dy for rows; the indices are saved. */
-static rlo_status run_indexed(rlo_gradient_call *call,
-                              const char *kernel_name,
-                              const rlo_attribute *items,
-                              int32_t num_items) {
-  rlo_tensor *const inputs[] = {call->dys[0], call->saved[0]};
-  const rlo_attributes attributes = {items, num_items};
-  rlo_tensor *dx = NULL;
-  RLO_TRY(rlo_run_kernel(
-      call->engine, kernel_name, inputs, 2, &attributes, &dx, 1, NULL));
-  return give(call, 0, dx);
-}
-
-static rlo_status gradient_of_gather(rlo_gradient_call *call, void *payload) {
-  (void)payload;
-  RLO_TRY(gradient_of_indices(call));
-  if (!call->wants[0]) {
-    return RLO_OK;
-  }
-  const rlo_shape *x = call->input_shapes[0];
-  int32_t axis = 0;
-  RLO_TRY(rlo__axis_get(call->attributes, "axis", x->rank, &axis));
-  const rlo_attribute items[] = {
-      rlo_attribute_i64("num_segments", x->dims[axis]),
-      rlo_attribute_i64("axis", axis),
-      rlo_attribute_i64("batch_dims",
-                        rlo__i64_or(call->attributes, "batch_dims", 0))};
-  return run_indexed(call, "UnsortedSegmentSum", items, 3);
-}
-
-static rlo_status gradient_of_segment_sum(rlo_gradient_call *call,
-                                          void *payload) {
-  (void)payload;
-  RLO_TRY(gradient_of_indices(call));
-  if (!call->wants[0]) {
-    return RLO_OK;
-  }
-  const rlo_attribute items[] = {
-      rlo_attribute_i64("axis", rlo__i64_or(call->attributes, "axis", 0)),
-      rlo_attribute_i64("batch_dims",
-                        rlo__i64_or(call->attributes, "batch_dims", 0))};
-  return run_indexed(call, "GatherV2", items, 2);
-}
-
-/* ------------------------------------------------------------------- blocks */
-
-/* The two are inverse to each other, with zeros for what was cropped. The
- * adjoint's own problem would have a quotient on the side that is written. */
-static rlo_status gradient_of_batch(rlo_gradient_call *call, void *payload) {
-  const rlo__copy_op *op = payload;
-  bool is_to_batch = strcmp(op->name, "SpaceToBatchND") == 0;
-  rlo_i64_list blocks;
-  rlo_i64_list edges;
-  rlo_tensor *dx = NULL;
-  if (!call->wants[0]) {
-    return RLO_OK;
-  }
-  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "block_shape", &blocks));
-  RLO_TRY(rlo_attributes_get_i64s(
-      call->attributes, is_to_batch ? "paddings" : "crops", &edges));
-  const rlo_attribute items[] = {
-      rlo_attribute_i64s("block_shape", blocks.values, blocks.count),
-      rlo_attribute_i64s(
-          is_to_batch ? "crops" : "paddings", edges.values, edges.count)};
-  const rlo_attributes attributes = {items, 2};
-  RLO_TRY(rlo_run_kernel(call->engine,
-                         is_to_batch ? "BatchToSpaceND" : "SpaceToBatchND",
-                         call->dys,
-                         1,
-                         &attributes,
-                         &dx,
-                         1,
-                         NULL));
-  return give(call, 0, dx);
-}
-
 /* -------------------------------------------------------------------- table */
 
-/* Gradients that do not follow from the operation alone. */
+static rlo_status gradient_of_add_n(rlo_gradient_call *call, void *payload) {
+  (void)payload;
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    if (call->wants[n]) {
+      RLO_TRY(place(call->dys[0], call->input_shapes[n], &call->dxs[n]));
+    }
+  }
+  return RLO_OK;
+}
+
+/* Gradients that do not follow from the operation alone: that of input 0, or of
+ * all. */
 typedef struct rule {
   const char *kernel_name;
-  uint64_t saved_inputs;
-  rlo_gradient_fn run;
+  rlo_status (*first)(const rlo_gradient_call *call,
+                      const rlo__copy_op *op,
+                      rlo_tensor **out_dx);
+  rlo_gradient_fn all;
+  /** Input 1 is one of indices, and saved. */
+  bool has_indices;
 } rule;
 
 static const rule rules[] = {
-    {"Cast", 0, gradient_of_cast},
-    {"AddN", 0, gradient_of_add_n},
-    {"Rescale", 0, gradient_of_scale},
-    {"Roll", 0, gradient_of_roll},
-    {"PadV2", 0, gradient_of_pad},
-    {"SpaceToBatchND", 0, gradient_of_batch},
-    {"BatchToSpaceND", 0, gradient_of_batch},
-    {"GatherV2", 2, gradient_of_gather},
-    {"UnsortedSegmentSum", 2, gradient_of_segment_sum},
-    {"MoveAdjoint", 0, gradient_of_adjoint},
+    {"Identity", of_order, NULL, false},
+    {"Relayout", of_order, NULL, false},
+    {"Reshape", of_order, NULL, false},
+    {"ExpandDims", of_order, NULL, false},
+    {"Cast", of_cast, NULL, false},
+    {"Rescale", of_scale, NULL, false},
+    {"Roll", of_roll, NULL, false},
+    {"SpaceToBatchND", of_batch, NULL, false},
+    {"BatchToSpaceND", of_batch, NULL, false},
+    {"GatherV2", of_gather, NULL, true},
+    {"UnsortedSegmentSum", of_segment_sum, NULL, true},
+    {"AddN", NULL, gradient_of_add_n, false},
+    {"PadV2", NULL, gradient_of_pad, false},
+    {"MoveAdjoint", NULL, gradient_of_adjoint, false},
+    /* All others. */
+    {NULL, NULL, gradient_of_copy, false},
 };
 
 static const rule *find_rule(const char *kernel_name) {
-  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; ++i) {
-    if (strcmp(rules[i].kernel_name, kernel_name) == 0) {
-      return &rules[i];
-    }
+  const rule *found = rules;
+  while (found->kernel_name != NULL &&
+         strcmp(found->kernel_name, kernel_name) != 0) {
+    ++found;
   }
-  return NULL;
+  return found;
+}
+
+/* Runs a rule for input 0. Indices are not differentiable: their gradient is 0.
+ */
+static rlo_status gradient_of_first(rlo_gradient_call *call, void *payload) {
+  const rlo__copy_op *op = payload;
+  const rule *own = find_rule(op->name);
+  rlo_tensor *dx = NULL;
+  if (own->has_indices && call->wants[1]) {
+    RLO_TRY(rlo__gradient_constant(
+        call->engine, call->input_shapes[1], RLO_DTYPE_ZERO, &dx));
+    RLO_TRY(give(call, 1, dx));
+  }
+  if (!call->wants[0]) {
+    return RLO_OK;
+  }
+  RLO_TRY(own->first(call, op, &dx));
+  return give(call, 0, dx);
 }
 
 rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op) {
   const rule *own = find_rule(op->name);
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
   config.kernel_name = op->name;
-  config.saved_inputs = own != NULL ? own->saved_inputs : 0;
-  config.run = own != NULL                                   ? own->run
-               : rlo__copy_op_has(op, RLO__COPY_KEEPS_ORDER) ? gradient_of_order
-                                                             : gradient_of_copy;
+  config.run = own->all != NULL ? own->all : gradient_of_first;
+  config.saved_inputs = own->has_indices ? 2 : 0;
   /* Never written through. */
   config.payload = (void *)(uintptr_t)op;
   return config;
