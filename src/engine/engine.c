@@ -21,7 +21,7 @@ typedef struct whole_engine {
   rlo__registry registry;
   rlo__call_plans plans;
   rlo__profiler profiler;
-  bool has_shapes, has_registry, has_plans, has_scope_mutex, has_profiler;
+  bool has_scope_mutex;
 } whole_engine;
 
 /* Reads and checks the options, with defaults for those that are 0. */
@@ -99,16 +99,16 @@ static rlo_status register_built_in(rlo_engine *engine) {
 
 static void destroy(rlo_engine *engine) {
   whole_engine *whole = (whole_engine *)engine;
-  if (whole->has_plans) {
+  if (engine->plans != NULL) {
     rlo__call_plans_deinit(&whole->plans);
   }
-  if (whole->has_registry) {
+  if (engine->registry != NULL) {
     rlo__registry_deinit(&whole->registry);
   }
-  if (whole->has_shapes) {
+  if (engine->shapes != NULL) {
     rlo__shape_table_deinit(&whole->shapes);
   }
-  if (whole->has_profiler) {
+  if (engine->profiler != NULL) {
     rlo__profiler_deinit(&whole->profiler);
   }
   if (whole->has_scope_mutex) {
@@ -126,18 +126,9 @@ static void init_engine(whole_engine *whole,
   engine->log =
       (rlo__log_sink){options->log, options->log_payload, RLO__LOG_DEBUG};
   engine->context = rlo_context_retain(options->context);
-  rlo__engine_counters *c = &engine->counters;
-  atomic_init(&c->tensors_made, 0);
-  atomic_init(&c->kernels_run, 0);
-  atomic_init(&c->fallbacks, 0);
-  atomic_init(&c->copies, 0);
-  atomic_init(&c->copied_bytes, 0);
-  atomic_init(&c->pending, 0);
-  atomic_init(&c->materialized, 0);
-  engine->registry = &whole->registry;
-  engine->shapes = &whole->shapes;
-  engine->plans = &whole->plans;
-  engine->profiler = &whole->profiler;
+  for (int32_t k = 0; k < RLO__NUM_COUNTS; ++k) {
+    atomic_init(&engine->counters[k], 0);
+  }
   engine->destroy = destroy;
 }
 
@@ -157,14 +148,14 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
   RLO_TRY_GOTO(rlo__mutex_init(&engine->scope_mutex));
   whole->has_scope_mutex = true;
   RLO_TRY_GOTO(rlo__profiler_init(&whole->profiler));
-  whole->has_profiler = true;
+  engine->profiler = &whole->profiler;
   RLO_TRY_GOTO(rlo__shape_table_init(&whole->shapes));
-  whole->has_shapes = true;
+  engine->shapes = &whole->shapes;
   RLO_TRY_GOTO(
       rlo__call_plans_init(&whole->plans, &whole->shapes, read.plan_capacity));
-  whole->has_plans = true;
+  engine->plans = &whole->plans;
   RLO_TRY_GOTO(rlo__registry_init(&whole->registry, engine, &engine->log));
-  whole->has_registry = true;
+  engine->registry = &whole->registry;
   RLO_TRY_GOTO(register_built_in(engine));
   *out_engine = engine;
   return RLO_OK;
@@ -230,22 +221,20 @@ void rlo_engine_reset_peaks(rlo_engine *engine) {
   }
 }
 
-static int64_t load(const atomic_int_fast64_t *counter) {
-  return (int64_t)atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 rlo_status rlo_engine_get_stats(const rlo_engine *engine,
                                 rlo_engine_stats *out_stats) {
   RLO_REQUIRE(engine, out_stats);
-  const rlo__engine_counters *c = &engine->counters;
-  const rlo_engine_stats stats = {.kernels_run = load(&c->kernels_run),
-                                  .fallbacks = load(&c->fallbacks),
-                                  .copies = load(&c->copies),
-                                  .copied_bytes = load(&c->copied_bytes),
-                                  .pending = load(&c->pending),
-                                  .materialized = load(&c->materialized),
-                                  .plan_hits = load(&engine->plans->hits),
-                                  .plan_misses = load(&engine->plans->misses)};
+  const rlo__call_plans *plans = engine->plans;
+  const rlo_engine_stats stats = {
+      .kernels_run = rlo__engine_counted(engine, RLO__COUNT_KERNELS_RUN),
+      .fallbacks = rlo__engine_counted(engine, RLO__COUNT_FALLBACKS),
+      .copies = rlo__engine_counted(engine, RLO__COUNT_COPIES),
+      .copied_bytes = rlo__engine_counted(engine, RLO__COUNT_COPIED_BYTES),
+      .pending = rlo__engine_counted(engine, RLO__COUNT_PENDING),
+      .materialized = rlo__engine_counted(engine, RLO__COUNT_MATERIALIZED),
+      .plan_hits = atomic_load_explicit(&plans->hits, memory_order_relaxed),
+      .plan_misses =
+          atomic_load_explicit(&plans->misses, memory_order_relaxed)};
   return rlo__report_write(
       "engine stats", "RLO_ENGINE_STATS_INIT", &stats, out_stats, sizeof stats);
 }

@@ -9,16 +9,17 @@
 #include "relayout/engine.h"
 
 /** Counters of an engine, behind rlo_engine_stats. */
-typedef struct rlo__engine_counters {
+typedef enum rlo__count {
   /** Released tensors included; the next tensor's id follows from it. */
-  atomic_int_fast64_t tensors_made;
-  atomic_int_fast64_t kernels_run;
-  atomic_int_fast64_t fallbacks;
-  atomic_int_fast64_t copies;
-  atomic_int_fast64_t copied_bytes;
-  atomic_int_fast64_t pending;
-  atomic_int_fast64_t materialized;
-} rlo__engine_counters;
+  RLO__COUNT_TENSORS_MADE,
+  RLO__COUNT_KERNELS_RUN,
+  RLO__COUNT_FALLBACKS,
+  RLO__COUNT_COPIES,
+  RLO__COUNT_COPIED_BYTES,
+  RLO__COUNT_PENDING,
+  RLO__COUNT_MATERIALIZED,
+  RLO__NUM_COUNTS
+} rlo__count;
 
 /**
  * The parts of an engine. Each part is a type of its own shelf, which sees none
@@ -33,7 +34,8 @@ struct rlo_engine {
   rlo__log_sink log;
   /** Retained; may be NULL. */
   struct rlo_context *context;
-  rlo__engine_counters counters;
+  atomic_int_fast64_t counters[RLO__NUM_COUNTS];
+  /** Each is NULL until it is initialized. */
   struct rlo__registry *registry;
   struct rlo__shape_table *shapes;
   struct rlo__call_plans *plans;
@@ -44,9 +46,17 @@ struct rlo_engine {
   void (*destroy)(rlo_engine *engine);
 };
 
-static inline void rlo__engine_count(atomic_int_fast64_t *counter,
-                                     int64_t increment) {
-  atomic_fetch_add_explicit(counter, increment, memory_order_relaxed);
+/** Adds to a counter; returns what it was before. */
+static inline int64_t rlo__engine_count(rlo_engine *engine,
+                                        rlo__count counter,
+                                        int64_t increment) {
+  return atomic_fetch_add_explicit(
+      &engine->counters[counter], increment, memory_order_relaxed);
+}
+
+static inline int64_t rlo__engine_counted(const rlo_engine *engine,
+                                          rlo__count counter) {
+  return atomic_load_explicit(&engine->counters[counter], memory_order_relaxed);
 }
 
 static inline rlo_engine *rlo__engine_retain(rlo_engine *engine) {

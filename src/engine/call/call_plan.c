@@ -498,7 +498,7 @@ bool rlo__fall_back(rlo_engine *engine,
            "the host runs what backend '%s' refuses: %s",
            (*inout_instance)->name,
            rlo_error_last()->message);
-  rlo__engine_count(&engine->counters.fallbacks, 1);
+  rlo__engine_count(engine, RLO__COUNT_FALLBACKS, 1);
   rlo__backend_instance_release(*inout_instance);
   *inout_instance = host;
   return true;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/call/call_plan.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -99,111 +101,102 @@ rlo_status rlo__fusion_create(rlo__call_plan *plan,
   return RLO_OK;
 }
 
-/* ---------------------------------------------------------- a tree of
- * operations
- */
+/* --------------------------------------------------- a tree of operations */
 
-/* A snapshot of what was pending: other threads may compute any of it
- * meanwhile. A leaf has bytes, an inner node is an operation. */
+/* An operation of a tree. Inputs that are leaves are not pending. */
 typedef struct node {
-  rlo__allocation *allocation;
   deferred *pending;
   struct node *inputs;
 } node;
 
+/* A snapshot of what was pending behind a tensor: other threads may compute any
+ * of it meanwhile. */
+typedef struct tree {
+  node root;
+  int32_t num_ops;
+  /** The ids of the plans, each with the output that is taken and what follows
+   *  for its inputs; 0 for a leaf. A plan stands for its operation, its shapes
+   *  and the number of its inputs. */
+  rlo__call_key key;
+  /** The bytes of the leaves, retained, in the order in which the chain numbers
+   *  its operands. */
+  rlo__allocation **leaves;
+  /** Their shapes, which the plans hold, and room for one more. */
+  const rlo_shape **shapes;
+  int32_t num_leaves;
+  size_t leaves_capacity, shapes_capacity;
+} tree;
+
 static void node_deinit(node *n) {
-  if (n->inputs != NULL) {
-    for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
-      node_deinit(&n->inputs[i]);
-    }
-    rlo__free(n->inputs);
+  for (int32_t i = 0; n->inputs != NULL && i < n->pending->num_inputs; ++i) {
+    node_deinit(&n->inputs[i]);
   }
+  rlo__free(n->inputs);
   deferred_release(n->pending);
-  rlo__allocation_release(n->allocation);
 }
 
-static rlo_status freeze_inputs(node *n);
-
-/* A tensor that another instance computes is a leaf: its bytes are copied. */
-static rlo_status freeze(rlo_tensor *tensor,
-                         rlo__backend_instance *instance,
-                         node *out_node) {
-  out_node->pending = peek(tensor);
-  if (out_node->pending != NULL &&
-      out_node->pending->plan->instance == instance) {
-    return freeze_inputs(out_node);
+static void tree_deinit(tree *t) {
+  for (int32_t n = 0; n < t->num_leaves; ++n) {
+    rlo__allocation_release(t->leaves[n]);
   }
-  deferred_release(out_node->pending);
-  out_node->pending = NULL;
-  return rlo__tensor_need(tensor, instance, &out_node->allocation);
+  rlo__free(t->leaves);
+  rlo__free(t->shapes);
+  rlo__call_key_deinit(&t->key);
+  node_deinit(&t->root);
 }
 
-static rlo_status freeze_inputs(node *n) {
-  const deferred *pending = n->pending;
-  rlo__backend_instance *instance = pending->plan->instance;
-  n->inputs = rlo__alloc_array((size_t)pending->num_inputs, sizeof *n->inputs);
+static rlo_status add_leaf(tree *t,
+                           rlo_tensor *tensor,
+                           const rlo_shape *shape) {
+  const size_t count = (size_t)t->num_leaves;
+  RLO_TRY(rlo__call_key_push(&t->key, 0));
+  RLO_TRY(rlo__array_reserve(
+      &t->leaves, sizeof(rlo__allocation *), count + 1, &t->leaves_capacity));
+  RLO_TRY(rlo__array_reserve(
+      &t->shapes, sizeof(rlo_shape *), count + 2, &t->shapes_capacity));
+  RLO_TRY(rlo__tensor_need(
+      tensor, t->root.pending->plan->instance, &t->leaves[count]));
+  t->shapes[count] = shape;
+  ++t->num_leaves;
+  return RLO_OK;
+}
+
+/* Adds an operation and what its inputs are pending on. A tensor that another
+ * instance computes is a leaf, whose bytes are copied, and so are indices. */
+static rlo_status add_op(tree *t, node *n) {
+  const deferred *d = n->pending;
+  ++t->num_ops;
+  RLO_TRY(rlo__call_key_push(&t->key, d->plan->id));
+  RLO_TRY(rlo__call_key_push(&t->key, (uint64_t)d->output));
+  n->inputs = rlo__alloc_array((size_t)d->num_inputs, sizeof *n->inputs);
   if (n->inputs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  for (int32_t i = 0; i < pending->num_inputs; ++i) {
-    bool is_fused =
-        i == 0 || !rlo__copy_op_has(pending->plan->op, RLO__COPY_TAKES_INDICES);
-    RLO_TRY(is_fused
-                ? freeze(pending->inputs[i], instance, &n->inputs[i])
-                : rlo__tensor_need(
-                      pending->inputs[i], instance, &n->inputs[i].allocation));
+  for (int32_t i = 0; i < d->num_inputs; ++i) {
+    bool is_leaf =
+        i > 0 && rlo__copy_op_has(d->plan->op, RLO__COPY_TAKES_INDICES);
+    deferred *behind = is_leaf ? NULL : peek(d->inputs[i]);
+    if (behind != NULL && behind->plan->instance == d->plan->instance) {
+      n->inputs[i].pending = behind;
+      RLO_TRY(add_op(t, &n->inputs[i]));
+    } else {
+      deferred_release(behind);
+      RLO_TRY(add_leaf(t, d->inputs[i], d->plan->inputs[i]));
+    }
   }
   return RLO_OK;
-}
-
-/* Appends the tree to a key: the id of a plan, which stands for its operation,
- * its shapes and the number of inputs that follow; 0 for a leaf. */
-static rlo_status push_node(const node *n, rlo__call_key *key) {
-  if (n->pending == NULL) {
-    return rlo__call_key_push(key, 0);
-  }
-  RLO_TRY(rlo__call_key_push(key, n->pending->plan->id));
-  RLO_TRY(rlo__call_key_push(key, (uint64_t)n->pending->output));
-  for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
-    RLO_TRY(push_node(&n->inputs[i], key));
-  }
-  return RLO_OK;
-}
-
-static int32_t count_leaves(const node *n) {
-  if (n->pending == NULL) {
-    return 1;
-  }
-  int32_t count = 0;
-  for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
-    count += count_leaves(&n->inputs[i]);
-  }
-  return count;
-}
-
-/* In the order in which the chain numbers its operands. */
-static void collect_leaves(const node *n,
-                           rlo__allocation **out,
-                           int32_t *count) {
-  if (n->pending == NULL) {
-    out[(*count)++] = n->allocation;
-    return;
-  }
-  for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
-    collect_leaves(&n->inputs[i], out, count);
-  }
 }
 
 static rlo_status make_chain(const node *n, rlo_chain **out_chain);
 
 /* The chain of an input: of the operation behind it, or of a leaf. */
-static rlo_status make_input_chain(const void *tree,
+static rlo_status make_input_chain(const void *parent,
                                    int32_t n,
                                    rlo_chain **out_chain) {
-  const node *parent = tree;
-  return parent->inputs[n].pending != NULL
-             ? make_chain(&parent->inputs[n], out_chain)
-             : rlo_chain_create(parent->pending->plan->inputs[n], out_chain);
+  const node *above = parent;
+  return above->inputs[n].pending != NULL
+             ? make_chain(&above->inputs[n], out_chain)
+             : rlo_chain_create(above->pending->plan->inputs[n], out_chain);
 }
 
 static rlo_status make_chain(const node *n, rlo_chain **out_chain) {
@@ -217,60 +210,28 @@ static rlo_status make_chain(const node *n, rlo_chain **out_chain) {
                             out_chain);
 }
 
-static rlo_status get_fused(const node *root,
-                            rlo__shared_shape *shape,
-                            rlo__call_plan **out_plan) {
-  const rlo__call_plan *plan = root->pending->plan;
-  rlo__call_key key;
-  rlo_chain *chain = NULL;
-  rlo__call_key_init(&key);
-  rlo_status status = RLO_OK;
-  /* Leading 0 separates the keys of trees from those of single operations,
-   * which begin with an address. */
-  RLO_TRY_GOTO(rlo__call_key_push(&key, 0));
-  RLO_TRY_GOTO(push_node(root, &key));
-  *out_plan = rlo__call_plans_find(plan->plans, &key);
-  if (*out_plan == NULL) {
-    RLO_TRY_GOTO(make_chain(root, &chain));
-    RLO_TRY_GOTO(rlo__call_plan_create_chain(
-        plan->plans, plan->instance, &key, chain, shape, out_plan));
-  }
-fail:
-  rlo_chain_release(chain);
-  rlo__call_key_deinit(&key);
-  return status;
-}
-
-static rlo_status run_fused(const node *root,
+static rlo_status run_fused(const tree *t,
                             rlo__shared_shape *shape,
                             rlo__allocation **out_allocation) {
-  rlo__call_plan *fused = NULL;
-  RLO_TRY(get_fused(root, shape, &fused));
-  int32_t count = 0;
-  rlo__allocation **leaves =
-      rlo__alloc_array((size_t)count_leaves(root), sizeof(rlo__allocation *));
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  if (leaves != NULL) {
-    collect_leaves(root, leaves, &count);
-    status = rlo__call_plan_run(fused, 0, leaves, count, out_allocation);
+  const rlo__call_plan *plan = t->root.pending->plan;
+  rlo__call_plan *fused = rlo__call_plans_find(plan->plans, &t->key);
+  if (fused == NULL) {
+    rlo_chain *chain = NULL;
+    RLO_TRY(make_chain(&t->root, &chain));
+    rlo_status status = rlo__call_plan_create_chain(
+        plan->plans, plan->instance, &t->key, chain, shape, &fused);
+    rlo_chain_release(chain);
+    RLO_TRY(status);
   }
-  rlo__free(leaves);
+  rlo_status status =
+      rlo__call_plan_run(fused, 0, t->leaves, t->num_leaves, out_allocation);
   rlo__call_plan_release(fused);
   return status;
 }
 
-static bool is_single(const node *root) {
-  for (int32_t i = 0; i < root->pending->num_inputs; ++i) {
-    if (root->inputs[i].pending != NULL) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /* Appends the operations of a tree in the order in which they apply, "A+B". */
 static void append_names(const node *n, rlo__str *name) {
-  for (int32_t i = 0; n->inputs != NULL && i < n->pending->num_inputs; ++i) {
+  for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
     if (n->inputs[i].pending != NULL) {
       append_names(&n->inputs[i], name);
     }
@@ -279,42 +240,29 @@ static void append_names(const node *n, rlo__str *name) {
       name, "%s%s", name->length == 0 ? "" : "+", n->pending->plan->op->name);
 }
 
-/* Adds the shapes of the leaves, in the order of collect_leaves. */
-static void add_shapes(const node *n, rlo__profile_run *run) {
-  for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
-    if (n->inputs[i].pending != NULL) {
-      add_shapes(&n->inputs[i], run);
-    } else {
-      rlo__profile_run_add(
-          run, rlo__shared_shape_of(n->pending->plan->inputs[i]), false);
-    }
-  }
-}
-
-/* Ends a run for the profile: of a tree, or of its last operation alone. */
+/* Ends a run for the profile: of a tree, or of its last operation alone, whose
+ * inputs are not more than the leaves. */
 static void end_profile(rlo__profile_run *run,
-                        const node *root,
+                        tree *t,
                         bool is_alone,
                         const rlo__shared_shape *shape) {
-  if (run->number == 0) {
-    return;
-  }
-  const deferred *d = root->pending;
-  const char *backend_name = d->plan->instance->name;
+  const rlo__call_plan *plan = t->root.pending->plan;
+  int32_t num_inputs = t->num_leaves;
   rlo__str name = rlo__str_growing();
-  rlo__profile_run_reserve(run, count_leaves(root) + d->num_inputs + 1);
   if (is_alone) {
-    for (int32_t i = 0; i < d->num_inputs; ++i) {
-      rlo__profile_run_add(
-          run, rlo__shared_shape_of(d->plan->inputs[i]), false);
-    }
-    rlo__str_printf(&name, "%s", d->plan->op->name);
+    num_inputs = plan->num_inputs;
+    memcpy(t->shapes, plan->inputs, (size_t)num_inputs * sizeof *t->shapes);
+    rlo__str_printf(&name, "%s", plan->op->name);
   } else {
-    add_shapes(root, run);
-    append_names(root, &name);
+    append_names(&t->root, &name);
   }
-  rlo__profile_run_add(run, shape, true);
-  rlo__profile_run_end(run, rlo__str_text(&name), backend_name);
+  t->shapes[num_inputs] = &shape->shape;
+  rlo__profile_run_end(run,
+                       rlo__str_text(&name),
+                       plan->instance->name,
+                       t->shapes,
+                       num_inputs,
+                       1);
   rlo__str_deinit(&name);
 }
 
@@ -322,14 +270,20 @@ static rlo_status deferred_run(void *state,
                                rlo__shared_shape *shape,
                                rlo__allocation **out_allocation) {
   deferred *d = state;
-  node root = {NULL, d, NULL};
+  tree t = {.root = {d, NULL}};
   rlo__profile_run run;
   deferred_retain(d);
+  rlo__call_key_init(&t.key);
   rlo__profile_run_begin(d->inputs[0]->engine->profiler, &run);
-  rlo_status status = freeze_inputs(&root);
-  bool is_alone = status == RLO_OK && is_single(&root);
+  /* Leading 0 separates the keys of trees from those of single operations,
+   * which begin with an address. */
+  rlo_status status = rlo__call_key_push(&t.key, 0);
+  if (status == RLO_OK) {
+    status = add_op(&t, &t.root);
+  }
+  bool is_alone = status == RLO_OK && t.num_ops == 1;
   if (status == RLO_OK && !is_alone) {
-    status = run_fused(&root, shape, out_allocation);
+    status = run_fused(&t, shape, out_allocation);
     is_alone = status == RLO_UNSUPPORTED;
   }
   if (is_alone) {
@@ -338,11 +292,11 @@ static rlo_status deferred_run(void *state,
     status = rlo__call_plan_run_or_fall_back(
         d->plan, d->output, d->inputs, d->num_inputs, out_allocation);
   }
-  if (status == RLO_OK) {
-    end_profile(&run, &root, is_alone, shape);
+  if (status == RLO_OK && run.number != 0) {
+    end_profile(&run, &t, is_alone, shape);
   } else {
-    rlo__profile_run_end(&run, NULL, NULL);
+    rlo__profile_run_end(&run, NULL, NULL, NULL, 0, 0);
   }
-  node_deinit(&root);
+  tree_deinit(&t);
   return status;
 }

@@ -35,31 +35,37 @@ void rlo__profile_run_begin(rlo__profiler *profiler, rlo__profile_run *run) {
   run->entry = (rlo_profile_entry){
       .struct_size = sizeof run->entry,
       .depth = innermost != NULL ? innermost->entry.depth + 1 : 0};
-  run->shapes = NULL;
   run->log = (rlo__command_log){.count = 0};
   innermost = run;
   rlo__command_log_open(&run->log);
   run->begin_seconds = rlo__clock_seconds();
 }
 
-void rlo__profile_run_reserve(rlo__profile_run *run, int32_t count) {
-  run->shapes = rlo__alloc_array((size_t)count, sizeof(rlo_shape *));
-  run->entry.is_cut = run->shapes == NULL;
-}
-
-void rlo__profile_run_add(rlo__profile_run *run,
-                          const rlo__shared_shape *shape,
-                          bool is_output) {
-  rlo_profile_entry *entry = &run->entry;
-  if (run->shapes != NULL) {
-    run->shapes[entry->num_inputs + entry->num_outputs] = &shape->shape;
-    *(is_output ? &entry->num_outputs : &entry->num_inputs) += 1;
-    *(is_output ? &entry->output_bytes : &entry->input_bytes) += shape->bytes;
-  }
-}
-
 static int64_t to_nanos(double seconds) {
   return (int64_t)llround(seconds * 1e9);
+}
+
+static int64_t sum_bytes(const rlo_shape *const *shapes, int32_t count) {
+  int64_t bytes = 0;
+  for (int32_t n = 0; n < count; ++n) {
+    bytes += rlo__shared_shape_of(shapes[n])->bytes;
+  }
+  return bytes;
+}
+
+static void set_shapes(rlo_profile_entry *entry,
+                       const rlo_shape *const *shapes,
+                       int32_t num_inputs,
+                       int32_t num_outputs) {
+  entry->is_cut = shapes == NULL;
+  if (shapes != NULL) {
+    entry->input_shapes = shapes;
+    entry->output_shapes = shapes + num_inputs;
+    entry->num_inputs = num_inputs;
+    entry->num_outputs = num_outputs;
+    entry->input_bytes = sum_bytes(shapes, num_inputs);
+    entry->output_bytes = sum_bytes(shapes + num_inputs, num_outputs);
+  }
 }
 
 /* Reports a run that ended at `end_seconds`, if its profile is open. */
@@ -68,9 +74,6 @@ static void report(rlo__profile_run *run, double end_seconds) {
   rlo_profile_entry *entry = &run->entry;
   const rlo__command_log *log = &run->log;
   entry->is_cut = entry->is_cut || log->is_cut;
-  entry->input_shapes = run->shapes;
-  entry->output_shapes =
-      run->shapes != NULL ? run->shapes + entry->num_inputs : NULL;
   entry->events = log->events;
   entry->num_events = log->is_cut ? 0 : log->count;
   entry->host_ns = to_nanos(end_seconds - run->begin_seconds);
@@ -91,7 +94,10 @@ static void report(rlo__profile_run *run, double end_seconds) {
 
 void rlo__profile_run_end(rlo__profile_run *run,
                           const char *name,
-                          const char *backend_name) {
+                          const char *backend_name,
+                          const rlo_shape *const *shapes,
+                          int32_t num_inputs,
+                          int32_t num_outputs) {
   if (run->number == 0) {
     return;
   }
@@ -101,9 +107,9 @@ void rlo__profile_run_end(rlo__profile_run *run,
   if (name != NULL) {
     run->entry.name = name;
     run->entry.backend_name = backend_name;
+    set_shapes(&run->entry, shapes, num_inputs, num_outputs);
     report(run, end_seconds);
   }
-  rlo__free(run->shapes);
   rlo__command_log_deinit(&run->log);
 }
 
@@ -115,21 +121,30 @@ void rlo__profile_run_end_tensors(rlo__profile_run *run,
                                   int32_t num_inputs,
                                   rlo_tensor *const *outputs,
                                   int32_t num_outputs) {
-  bool is_reported = false;
   if (run->number == 0) {
     return;
   }
-  if (status == RLO_OK) {
-    rlo__profile_run_reserve(run, num_inputs + num_outputs);
-    for (int32_t n = 0; n < num_inputs; ++n) {
-      rlo__profile_run_add(run, inputs[n]->shape, false);
-    }
-    for (int32_t n = 0; n < num_outputs; ++n) {
-      rlo__profile_run_add(run, outputs[n]->shape, true);
-      is_reported = is_reported || !rlo_tensor_is_pending(outputs[n]);
+  const bool is_done = status == RLO_OK;
+  const size_t count = (size_t)num_inputs + (size_t)num_outputs;
+  const rlo_shape **shapes =
+      is_done ? rlo__alloc_array(count, sizeof(rlo_shape *)) : NULL;
+  bool is_reported = false;
+  for (int32_t n = 0; n < num_inputs && shapes != NULL; ++n) {
+    shapes[n] = rlo_tensor_shape(inputs[n]);
+  }
+  for (int32_t n = 0; n < num_outputs && is_done; ++n) {
+    is_reported = is_reported || !rlo_tensor_is_pending(outputs[n]);
+    if (shapes != NULL) {
+      shapes[num_inputs + n] = rlo_tensor_shape(outputs[n]);
     }
   }
-  rlo__profile_run_end(run, is_reported ? name : NULL, backend_name);
+  rlo__profile_run_end(run,
+                       is_reported ? name : NULL,
+                       backend_name,
+                       shapes,
+                       num_inputs,
+                       num_outputs);
+  rlo__free(shapes);
 }
 
 /* ----------------------------------------------------------------- profiles */

@@ -30,26 +30,23 @@ typedef struct rlo__profile_run {
   double begin_seconds;
   rlo__command_log log;
   rlo_profile_entry entry;
-  /** The inputs, then the outputs. */
-  const rlo_shape **shapes;
 } rlo__profile_run;
 
 /** Begins a run. Runs of a thread end in the reverse order. */
 void rlo__profile_run_begin(rlo__profiler *profiler, rlo__profile_run *run);
 
-/** Makes room for the shapes of a run that is profiled. */
-void rlo__profile_run_reserve(rlo__profile_run *run, int32_t count);
-
-/** Adds a shape, inputs first. */
-void rlo__profile_run_add(rlo__profile_run *run,
-                          const rlo__shared_shape *shape,
-                          bool is_output);
-
-/** Ends a run, and reports it unless `name` is NULL or the profile has ended
- *  meanwhile. */
+/**
+ * Ends a run, and reports it unless `name` is NULL or the profile has ended
+ * meanwhile.
+ * @param shapes  of the inputs, then of the outputs: parts of shared shapes;
+ *                NULL: there was no memory for them.
+ */
 void rlo__profile_run_end(rlo__profile_run *run,
                           const char *name,
-                          const char *backend_name);
+                          const char *backend_name,
+                          const rlo_shape *const *shapes,
+                          int32_t num_inputs,
+                          int32_t num_outputs);
 
 /** The same of a run on tensors that ended with `status`; of a failure, and of
  *  results that all are pending, nothing is reported. */

@@ -328,8 +328,8 @@ static rlo_status run(rlo__kernel_call *k,
                      : place_inputs(config, named, call->num_inputs, placed));
   }
   RLO_TRY_GOTO(run_bound(k, out_tensors, out_count));
-  rlo__engine_count(&engine->counters.kernels_run, 1);
-  rlo__engine_count(&engine->counters.fallbacks, is_fallback);
+  rlo__engine_count(engine, RLO__COUNT_KERNELS_RUN, 1);
+  rlo__engine_count(engine, RLO__COUNT_FALLBACKS, is_fallback);
 fail:
   rlo__bound_kernel_release(k->bound);
   rlo__small_array_free(placed, few);

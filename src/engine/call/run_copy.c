@@ -122,7 +122,7 @@ static rlo_status make_result(const rlo__kernel_call *k,
   if (is_fusing) {
     RLO_TRY_GOTO(
         rlo__fusion_create(plan, output, inputs, num_inputs, &pending));
-    rlo__engine_count(&engine->counters.pending, 1);
+    rlo__engine_count(engine, RLO__COUNT_PENDING, 1);
   } else {
     RLO_TRY_GOTO(rlo__call_plan_run_or_fall_back(
         plan, output, inputs, num_inputs, &allocation));

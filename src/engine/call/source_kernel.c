@@ -12,21 +12,13 @@
 #include "relayout/engine_opencl.h"
 #include "runtime/source_launch.h"
 
-/* The value of an argument that is not a memory. */
-typedef union scalar {
-  cl_long as_long;
-  cl_ulong as_ulong;
-  cl_int as_int;
-  cl_float as_float;
-  cl_double as_double;
-} scalar;
-
 /* A launch under construction. */
 typedef struct draft {
   const rlo_source_kernel *kernel;
   const rlo__kernel_call *call;
   rlo__source_value *values;
-  scalar *scalars;
+  /** Room for the value of each argument. */
+  uint64_t *scalars;
   /** The events that the kernel waits for; borrowed. */
   cl_event *waits;
   cl_uint num_waits;
@@ -66,6 +58,18 @@ static rlo__memory *memory_of(const draft *d, int32_t index) {
   return d->allocations[index]->memory;
 }
 
+/* Sets an argument to the bytes of a value. */
+static rlo_status set_value(draft *d,
+                            int32_t index,
+                            rlo__parameter_kind kind,
+                            const void *value,
+                            size_t bytes) {
+  memcpy(&d->scalars[index], value, bytes);
+  d->values[index] = (rlo__source_value){
+      .kind = kind, .value = &d->scalars[index], .bytes = bytes};
+  return RLO_OK;
+}
+
 static int64_t count_elements(const rlo_kernel_call *call, int32_t output) {
   return rlo__shared_shape_of(call->output_shapes[output])->elements;
 }
@@ -97,27 +101,20 @@ static rlo_status set_tensor(draft *d,
                     argument->index,
                     limit);
   }
-  rlo__source_value *value = &d->values[index];
-  scalar *place = &d->scalars[index];
-  value->value = place;
-  value->kind = RLO__PARAMETER_LONG;
-  if (argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS) {
-    place->as_long = count_elements(call, argument->index);
-    value->bytes = sizeof place->as_long;
-    return RLO_OK;
-  }
-  if (argument->kind == RLO_SOURCE_INPUT_ELEMENTS) {
-    place->as_long = call->inputs[argument->index]->shape->elements;
-    value->bytes = sizeof place->as_long;
-    return RLO_OK;
+  if (argument->kind == RLO_SOURCE_OUTPUT_ELEMENTS ||
+      argument->kind == RLO_SOURCE_INPUT_ELEMENTS) {
+    const cl_long elements =
+        is_output ? count_elements(call, argument->index)
+                  : call->inputs[argument->index]->shape->elements;
+    return set_value(d, index, RLO__PARAMETER_LONG, &elements, sizeof elements);
   }
   const rlo__memory *memory =
       memory_of(d, argument->index + (is_output ? call->num_inputs : 0));
-  int64_t offset_bytes = memory != NULL ? memory->offset_bytes : 0;
+  const cl_ulong offset_bytes =
+      memory != NULL ? (cl_ulong)memory->offset_bytes : 0;
   if (argument->kind == RLO_SOURCE_INPUT_OFFSET) {
-    place->as_ulong = (cl_ulong)offset_bytes;
-    value->bytes = sizeof place->as_ulong;
-    return RLO_OK;
+    return set_value(
+        d, index, RLO__PARAMETER_LONG, &offset_bytes, sizeof offset_bytes);
   }
   if (!is_output && offset_bytes != 0 &&
       !knows_offset(d->kernel, argument->index)) {
@@ -133,9 +130,10 @@ static rlo_status set_tensor(draft *d,
                                          &text),
                     (long long)offset_bytes);
   }
-  value->kind = is_output ? RLO__PARAMETER_OUTPUT : RLO__PARAMETER_INPUT;
+  d->values[index].kind =
+      is_output ? RLO__PARAMETER_OUTPUT : RLO__PARAMETER_INPUT;
   if (memory != NULL) {
-    value->buffer = memory->buffer;
+    d->values[index].buffer = memory->buffer;
     RLO_TRY(rlo__memory_check_commands(memory));
     d->waits[d->num_waits] = rlo__memory_gate(memory);
     d->num_waits += d->waits[d->num_waits] != NULL;
@@ -146,16 +144,11 @@ static rlo_status set_tensor(draft *d,
 static rlo_status set_integer(draft *d,
                               const rlo_source_argument *argument,
                               int32_t index) {
-  scalar *place = &d->scalars[index];
-  rlo__source_value *value = &d->values[index];
   int64_t integer = 0;
   RLO_TRY(rlo_attributes_get_i64(
       d->call->call.attributes, argument->attribute, &integer));
   if (argument->kind == RLO_SOURCE_LONG) {
-    place->as_long = integer;
-    value->kind = RLO__PARAMETER_LONG;
-    value->bytes = sizeof place->as_long;
-    return RLO_OK;
+    return set_value(d, index, RLO__PARAMETER_LONG, &integer, sizeof integer);
   }
   if (integer < INT32_MIN || integer > INT32_MAX) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
@@ -164,42 +157,32 @@ static rlo_status set_integer(draft *d,
                     argument->attribute,
                     (long long)integer);
   }
-  place->as_int = (cl_int)integer;
-  value->kind = RLO__PARAMETER_INT;
-  value->bytes = sizeof place->as_int;
-  return RLO_OK;
+  const cl_int narrow = (cl_int)integer;
+  return set_value(d, index, RLO__PARAMETER_INT, &narrow, sizeof narrow);
 }
 
 static rlo_status set_number(draft *d,
                              const rlo_source_argument *argument,
                              int32_t index) {
-  scalar *place = &d->scalars[index];
-  rlo__source_value *value = &d->values[index];
   double real = 0.0;
   RLO_TRY(rlo_attributes_get_f64(
       d->call->call.attributes, argument->attribute, &real));
   if (argument->kind == RLO_SOURCE_DOUBLE) {
-    place->as_double = real;
-    value->kind = RLO__PARAMETER_DOUBLE;
-    value->bytes = sizeof place->as_double;
-    return RLO_OK;
+    return set_value(d, index, RLO__PARAMETER_DOUBLE, &real, sizeof real);
   }
-  place->as_float = (cl_float)real;
-  value->kind = RLO__PARAMETER_FLOAT;
-  value->bytes = sizeof place->as_float;
-  if (isfinite(real) && !isfinite(place->as_float)) {
+  const cl_float narrow = (cl_float)real;
+  if (isfinite(real) && !isfinite(narrow)) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "kernel '%s': attribute '%s' is %g, beyond a float",
                     d->call->call.kernel_name,
                     argument->attribute,
                     real);
   }
-  return RLO_OK;
+  return set_value(d, index, RLO__PARAMETER_FLOAT, &narrow, sizeof narrow);
 }
 
 static rlo_status set_argument(draft *d, int32_t index) {
   const rlo_source_argument *argument = &d->kernel->arguments[index];
-  d->values[index].value = &d->scalars[index];
   switch (argument->kind) {
     case RLO_SOURCE_INPUT:
     case RLO_SOURCE_OUTPUT:

@@ -25,7 +25,7 @@ static rlo_status append_sum(const rlo__copy_step *step) {
     dims[k] = k;
   }
   if (rlo_attributes_find(step->attributes, "dims") != NULL) {
-    RLO_TRY(rlo__axes_get_once(step->attributes, "dims", rank, dims, &count));
+    RLO_TRY(rlo__axes_get(step->attributes, "dims", rank, true, dims, &count));
   }
   return rlo_chain_sum(step->chain,
                        dims,

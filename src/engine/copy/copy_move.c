@@ -38,8 +38,8 @@ static rlo_status append_transpose(const rlo__copy_step *step) {
     rlo__dims perm;
     int32_t count = 0;
     RLO_TRY(rlo__dims_get_exactly(step->attributes, "perm", rank, &perm));
-    RLO_TRY(rlo__axes_get_once(
-        step->attributes, "perm", rank, permutation, &count));
+    RLO_TRY(rlo__axes_get(
+        step->attributes, "perm", rank, true, permutation, &count));
     return rlo_chain_transpose(step->chain, permutation);
   }
   for (int32_t k = 0; k < rank; ++k) {
@@ -75,11 +75,12 @@ static rlo_status append_expand_dims(const rlo__copy_step *step) {
 static rlo_status append_reverse(const rlo__copy_step *step) {
   int32_t axes[RLO_MAX_RANK];
   int32_t count = 0;
-  RLO_TRY(rlo__axes_get_once(step->attributes,
-                             "dims",
-                             rlo_chain_shape(step->chain)->rank,
-                             axes,
-                             &count));
+  RLO_TRY(rlo__axes_get(step->attributes,
+                        "dims",
+                        rlo_chain_shape(step->chain)->rank,
+                        true,
+                        axes,
+                        &count));
   return rlo_chain_reverse(step->chain, axes, count);
 }
 
@@ -124,6 +125,7 @@ static rlo_status append_roll(const rlo__copy_step *step) {
   RLO_TRY(rlo__axes_get(step->attributes,
                         "dims",
                         rlo_chain_shape(step->chain)->rank,
+                        false,
                         dims,
                         &count));
   if (shifts.count != count) {

@@ -203,7 +203,8 @@ static rlo_status of_roll(const rlo_gradient_call *call,
   int64_t dims[RLO_MAX_RANK];
   int64_t back[RLO_MAX_RANK];
   RLO_TRY(rlo_attributes_get_i64s(call->attributes, "shifts", &shifts));
-  RLO_TRY(rlo__axes_get(call->attributes, "dims", x->rank, axes, &count));
+  RLO_TRY(
+      rlo__axes_get(call->attributes, "dims", x->rank, false, axes, &count));
   for (int32_t i = 0; i < count; ++i) {
     int64_t size = x->dims[axes[i]];
     dims[i] = axes[i];

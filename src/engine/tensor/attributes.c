@@ -463,28 +463,17 @@ rlo_status rlo__axis_get(const rlo_attributes *attributes,
 rlo_status rlo__axes_get(const rlo_attributes *attributes,
                          const char *name,
                          int32_t rank,
+                         bool is_once,
                          int32_t out_axes[RLO_MAX_RANK],
                          int32_t *out_count) {
-  rlo__dims dims = {{0}, 0};
-  RLO_TRY(rlo__dims_get(attributes, name, &dims));
-  for (int32_t k = 0; k < dims.count; ++k) {
-    RLO_TRY(rlo__dim_find(name, dims.values[k], rank, &out_axes[k]));
-  }
-  *out_count = dims.count;
-  return RLO_OK;
-}
-
-rlo_status rlo__axes_get_once(const rlo_attributes *attributes,
-                              const char *name,
-                              int32_t rank,
-                              int32_t out_axes[RLO_MAX_RANK],
-                              int32_t *out_count) {
   rlo__dims dims = {{0}, 0};
   rlo__dim_set named;
   RLO_TRY(rlo__dims_get(attributes, name, &dims));
   rlo__dim_set_init(&named, rank);
   for (int32_t k = 0; k < dims.count; ++k) {
-    RLO_TRY(rlo__dim_set_add(&named, name, dims.values[k], &out_axes[k]));
+    RLO_TRY(is_once
+                ? rlo__dim_set_add(&named, name, dims.values[k], &out_axes[k])
+                : rlo__dim_find(name, dims.values[k], rank, &out_axes[k]));
   }
   *out_count = dims.count;
   return RLO_OK;

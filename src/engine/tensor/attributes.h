@@ -78,20 +78,15 @@ RLO_NODISCARD rlo_status rlo__axis_get(const rlo_attributes *attributes,
                                        int32_t rank,
                                        int32_t *out_axis);
 
-/** Reads a list of dimensions, each as rlo__axis_get does. */
+/** Reads a list of dimensions, each as rlo__axis_get does; with `is_once`,
+ *  different ones. RLO_INVALID_ARGUMENT, naming both numbers, if two are the
+ *  same. */
 RLO_NODISCARD rlo_status rlo__axes_get(const rlo_attributes *attributes,
                                        const char *name,
                                        int32_t rank,
+                                       bool is_once,
                                        int32_t out_axes[RLO_MAX_RANK],
                                        int32_t *out_count);
-
-/** The same for different dimensions. RLO_INVALID_ARGUMENT, naming both
- * numbers, if two are the same. */
-RLO_NODISCARD rlo_status rlo__axes_get_once(const rlo_attributes *attributes,
-                                            const char *name,
-                                            int32_t rank,
-                                            int32_t out_axes[RLO_MAX_RANK],
-                                            int32_t *out_count);
 
 /** An integer, or its default. */
 int64_t rlo__i64_or(const rlo_attributes *attributes,

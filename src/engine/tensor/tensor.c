@@ -250,7 +250,7 @@ static rlo_status materialize(rlo_tensor *tensor, rlo__pending *out_done) {
       tensor->pending.state, tensor->shape, &tensor->allocation));
   *out_done = tensor->pending;
   tensor->pending = no_pending;
-  rlo__engine_count(&tensor->engine->counters.materialized, 1);
+  rlo__engine_count(tensor->engine, RLO__COUNT_MATERIALIZED, 1);
   return RLO_OK;
 }
 
@@ -270,9 +270,9 @@ static rlo_status add_replica(rlo_tensor *tensor,
   }
   made->next = tensor->replicas;
   tensor->replicas = made;
-  rlo__engine_count(&tensor->engine->counters.copies, 1);
-  rlo__engine_count(&tensor->engine->counters.copied_bytes,
-                    made->allocation->bytes);
+  rlo__engine_count(tensor->engine, RLO__COUNT_COPIES, 1);
+  rlo__engine_count(
+      tensor->engine, RLO__COUNT_COPIED_BYTES, made->allocation->bytes);
   *out_allocation = made->allocation;
   return RLO_OK;
 }

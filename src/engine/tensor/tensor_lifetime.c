@@ -21,8 +21,7 @@ int64_t rlo__tensor_balance(void) {
 }
 
 uint64_t rlo__tensor_next_id(const rlo_engine *engine) {
-  return 1 + (uint64_t)atomic_load_explicit(&engine->counters.tensors_made,
-                                            memory_order_relaxed);
+  return 1 + (uint64_t)rlo__engine_counted(engine, RLO__COUNT_TENSORS_MADE);
 }
 
 rlo_status rlo__tensor_create(rlo_engine *engine,
@@ -40,8 +39,8 @@ rlo_status rlo__tensor_create(rlo_engine *engine,
     return status;
   }
   atomic_init(&made->references, RLO__USER_REFERENCE);
-  made->id = 1 + (uint64_t)atomic_fetch_add_explicit(
-                     &engine->counters.tensors_made, 1, memory_order_relaxed);
+  made->id =
+      1 + (uint64_t)rlo__engine_count(engine, RLO__COUNT_TENSORS_MADE, 1);
   made->engine = rlo__engine_retain(engine);
   made->shape = rlo__shared_shape_retain(shape);
   made->allocation = allocation;
