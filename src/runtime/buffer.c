@@ -2,9 +2,20 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/status.h"
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
+
+static uint64_t hash_of(cl_mem buffer) {
+  rlo__hash hash = rlo__hash_init(0);
+  rlo__hash_u64(&hash, (uintptr_t)buffer);
+  return rlo__hash_finish_u64(&hash);
+}
+
+static bool is_of(const void *entry, const void *key) {
+  return ((const rlo__buffer_record *)entry)->buffer == *(const cl_mem *)key;
+}
 
 /** Reserves bytes of the budget; RLO_OUT_OF_MEMORY if too few are left. */
 static rlo_status reserve(rlo_context *context, int64_t bytes) {
@@ -47,28 +58,30 @@ static rlo_status create(rlo_context *context,
   *out_buffer = NULL;
   RLO_TRY(rlo__context_check_process(context));
   RLO_TRY(rlo__context_check_buffer(context, bytes));
-  rlo__buffer_record *record = rlo__alloc(sizeof *record);
-  if (record == NULL) {
+  rlo__buffer_record *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = reserve(context, bytes);
   if (status != RLO_OK) {
-    rlo__free(record);
+    rlo__free(made);
     return status;
   }
   cl_int code = CL_SUCCESS;
-  record->bytes = bytes;
-  record->buffer =
+  made->bytes = bytes;
+  made->buffer =
       clCreateBuffer(context->cl_context, flags, (size_t)bytes, NULL, &code);
   status = rlo__cl_error_check("clCreateBuffer", code);
   if (status != RLO_OK) {
     atomic_fetch_sub(&context->buffer_bytes, bytes);
-    rlo__free(record);
+    rlo__free(made);
     return rlo__status_prefix(
         status, "a buffer of %lld bytes: ", (long long)bytes);
   }
-  *out_buffer = record->buffer;
-  rlo__buffer_records_add(&context->buffers, record);
+  *out_buffer = made->buffer;
+  rlo__mutex_lock(&context->buffers_mutex);
+  rlo__table_insert(&context->buffers, made, hash_of(made->buffer));
+  rlo__mutex_unlock(&context->buffers_mutex);
   return RLO_OK;
 }
 
@@ -91,11 +104,16 @@ void rlo_buffer_release(rlo_context *context, cl_mem buffer) {
     return;
   }
   /* Before the driver may use the handle for another buffer. */
-  rlo__buffer_record *record =
-      rlo__buffer_records_take(&context->buffers, buffer);
-  if (record != NULL) {
-    atomic_fetch_sub(&context->buffer_bytes, record->bytes);
-    rlo__free(record);
+  rlo__mutex_lock(&context->buffers_mutex);
+  rlo__buffer_record *known =
+      rlo__table_find(&context->buffers, hash_of(buffer), is_of, &buffer);
+  if (known != NULL) {
+    rlo__table_remove(&context->buffers, known);
+  }
+  rlo__mutex_unlock(&context->buffers_mutex);
+  if (known != NULL) {
+    atomic_fetch_sub(&context->buffer_bytes, known->bytes);
+    rlo__free(known);
   }
   clReleaseMemObject(buffer);
 }

@@ -218,7 +218,9 @@ rlo_status rlo_context_create(cl_context context,
   RLO_TRY_GOTO(query_work_item_sizes(made));
   rlo__device_get_name(device, made->device_name, sizeof made->device_name);
   RLO_TRY_GOTO(init_planning(made));
-  RLO_TRY_GOTO(rlo__buffer_records_init(&made->buffers));
+  rlo__table_init(&made->buffers, offsetof(rlo__buffer_record, node));
+  RLO_TRY_GOTO(rlo__mutex_init(&made->buffers_mutex));
+  made->has_buffers_mutex = true;
   made->memory_budget_bytes = read.memory_budget_bytes;
   if (made->memory_budget_bytes == 0) {
     int64_t memory_bytes = made->device_info.global_memory_bytes;
@@ -294,6 +296,18 @@ rlo_context *rlo__context_ref(rlo_context *context) {
   return context;
 }
 
+/** Forgets the buffers that were never released, which are their callers'. */
+static void forget_buffers(rlo_context *context) {
+  if (context->has_buffers_mutex) {
+    rlo__buffer_record *record = NULL;
+    while ((record = rlo__table_remove_oldest(&context->buffers)) != NULL) {
+      rlo__free(record);
+    }
+    rlo__table_deinit(&context->buffers);
+    rlo__mutex_deinit(&context->buffers_mutex);
+  }
+}
+
 void rlo__context_unref(rlo_context *context) {
   if (atomic_fetch_sub_explicit(
           &context->num_references, 1, memory_order_acq_rel) != 1) {
@@ -306,7 +320,7 @@ void rlo__context_unref(rlo_context *context) {
   }
   rlo__worker_destroy(context->worker);
   deinit_planning(context);
-  rlo__buffer_records_deinit(&context->buffers);
+  forget_buffers(context);
   rlo__program_cache_destroy(context->programs);
   rlo__disk_cache_destroy(context->disk);
   if (context->cl_device != NULL) {

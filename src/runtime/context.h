@@ -8,10 +8,17 @@
 #include "base/log.h"
 #include "plan/wisdom.h"
 #include "relayout/opencl.h"
-#include "runtime/buffer_records.h"
 #include "runtime/plan_memo.h"
 #include "runtime/program_cache.h"
 #include "runtime/worker.h"
+
+/** A buffer of rlo_buffer_create that is not released, with its size: what
+ *  returns to the budget must not depend on a query that may fail. */
+typedef struct rlo__buffer_record {
+  rlo__table_node node;
+  cl_mem buffer;
+  int64_t bytes;
+} rlo__buffer_record;
 
 struct rlo_context {
   /** One per plan, and one for all users together. */
@@ -40,7 +47,10 @@ struct rlo_context {
   /** The launches that were planned last (runtime/planned.h). */
   rlo__plan_memo memo;
   int64_t memory_budget_bytes;
-  rlo__buffer_records buffers;
+  /** Guards buffers, the records of buffer.c. */
+  rlo__mutex buffers_mutex;
+  bool has_buffers_mutex;
+  rlo__table buffers;
   atomic_int_fast64_t buffer_bytes;
   atomic_int_fast64_t launches;
   /** For tests: how often the planner ran. */

@@ -48,22 +48,13 @@ rlo_status rlo__cache_key_init(const char *const *strings,
                                size_t num_strings,
                                rlo__cache_key *out_key) {
   memset(out_key, 0, sizeof *out_key);
-  size_t bytes = 0;
+  rlo__str text = rlo__str_growing();
   for (size_t i = 0; i < num_strings; ++i) {
-    bytes += strlen(strings[i]) + 1;
+    rlo__str_append_bytes(&text, strings[i], strlen(strings[i]) + 1);
   }
-  char *next = rlo__alloc(bytes);
-  if (next == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  out_key->text = next;
-  out_key->bytes = bytes;
-  for (size_t i = 0; i < num_strings; ++i) {
-    size_t string_bytes = strlen(strings[i]) + 1;
-    memcpy(next, strings[i], string_bytes);
-    next += string_bytes;
-  }
-  rlo__cache_key_print_hash(out_key->text, bytes, out_key->name);
+  out_key->bytes = text.length;
+  RLO_TRY(rlo__str_take(&text, &out_key->text));
+  rlo__cache_key_print_hash(out_key->text, out_key->bytes, out_key->name);
   return RLO_OK;
 }
 
@@ -81,32 +72,28 @@ rlo_status rlo__cache_entry_encode(const rlo__cache_key *key,
                                    size_t *out_bytes) {
   *out_data = NULL;
   *out_bytes = 0;
-  const size_t around_bytes = HEAD_BYTES + sizeof(rlo__hash128);
-  if (key->bytes > UINT32_MAX ||
-      payload_bytes > SIZE_MAX - around_bytes - key->bytes) {
+  if (key->bytes > UINT32_MAX) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "a key of %zu and a payload of %zu bytes are too much for "
-                    "an entry",
-                    key->bytes,
-                    payload_bytes);
-  }
-  uint8_t *data = rlo__alloc(around_bytes + key->bytes + payload_bytes);
-  if (data == NULL) {
-    return RLO_OUT_OF_MEMORY;
+                    "a key of %zu bytes is too much for an entry",
+                    key->bytes);
   }
   rlo__cache_entry_head head = head_of_format;
   head.key_bytes = (uint32_t)key->bytes;
   head.payload_bytes = payload_bytes;
-  memcpy(data, &head, HEAD_BYTES);
-  memcpy(data + HEAD_BYTES, key->text, key->bytes);
-  if (payload_bytes > 0) {
-    memcpy(data + HEAD_BYTES + key->bytes, payload, payload_bytes);
+  rlo__str entry = rlo__str_growing();
+  rlo__str_append_bytes(&entry, (const char *)&head, HEAD_BYTES);
+  rlo__str_append_bytes(&entry, key->text, key->bytes);
+  rlo__str_append_bytes(&entry, payload, payload_bytes);
+  if (rlo__str_status(&entry) == RLO_OK) {
+    const rlo__hash128 hash =
+        rlo__cache_entry_hash(rlo__str_text(&entry), entry.length);
+    rlo__str_append_bytes(&entry, (const char *)&hash, sizeof hash);
   }
-  const size_t hash_at = HEAD_BYTES + key->bytes + payload_bytes;
-  const rlo__hash128 hash = rlo__cache_entry_hash(data, hash_at);
-  memcpy(data + hash_at, &hash, sizeof hash);
-  *out_data = data;
-  *out_bytes = hash_at + sizeof hash;
+  const size_t bytes = entry.length;
+  char *data = NULL;
+  RLO_TRY(rlo__str_take(&entry, &data));
+  *out_data = (uint8_t *)data;
+  *out_bytes = bytes;
   return RLO_OK;
 }
 

@@ -2,7 +2,6 @@
 #ifndef RLO_RUNTIME_PROGRAM_CACHE_H
 #define RLO_RUNTIME_PROGRAM_CACHE_H
 
-#include "runtime/kernel_parameters.h"
 #include "runtime/program_build.h"
 
 /**
@@ -12,6 +11,9 @@
  * there afterwards.
  */
 typedef struct rlo__program_cache rlo__program_cache;
+
+/** The parameters of a compiled function (source_launch.c). */
+typedef struct rlo__kernel_parameters rlo__kernel_parameters;
 
 /** A built program, shared by those who run it. */
 typedef struct rlo__program {

@@ -3,7 +3,18 @@
 #define RLO_RUNTIME_SOURCE_LAUNCH_H
 
 #include "runtime/context.h"
-#include "runtime/kernel_parameters.h"
+
+/** The kind of value that a launch passes for a parameter. */
+typedef enum rlo__parameter_kind {
+  /** A memory that the kernel reads, or writes. */
+  RLO__PARAMETER_INPUT,
+  RLO__PARAMETER_OUTPUT,
+  /** Integers of 32 and 64 bits, with a sign or without. */
+  RLO__PARAMETER_INT,
+  RLO__PARAMETER_LONG,
+  RLO__PARAMETER_FLOAT,
+  RLO__PARAMETER_DOUBLE
+} rlo__parameter_kind;
 
 /** One argument of a source kernel: a buffer or the bytes of a value. */
 typedef struct rlo__source_value {

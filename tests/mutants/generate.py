@@ -76,7 +76,7 @@ AREAS = (
     Area("guards", r"src/ir/guard\.c", "", ALL_KINDS),
     Area("widening", r"src/ir/widen\.c", "", ALL_KINDS),
     Area("alignment", r"src/(plan|runtime)/\w+\.c", r"(?i)align", ALL_KINDS),
-    Area("operands", r"src/(runtime/(operand|enqueue|buffer|buffer_records)|"
+    Area("operands", r"src/(runtime/(operand|enqueue|buffer)|"
          r"ir/validate)\.c", "", ALL_KINDS),
     Area("caches", r"src/(runtime/(disk_cache|program_cache|"
          r"kernel_pool|plan_memo)|base/table)\.c", "", ALL_KINDS),
