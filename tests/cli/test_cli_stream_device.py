@@ -99,7 +99,7 @@ class Device(StreamCase):
                                                clock=500))
         deadline = time.monotonic() + 60
         while not os.path.exists(self.path(JOURNAL)) or \
-                os.path.getsize(self.path(JOURNAL)) < 200:
+                os.path.getsize(self.path(JOURNAL)) < 88 + 32:
             self.assertIsNone(process.poll())
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.002)
