@@ -48,7 +48,7 @@ static rlo_status read_indices(rlo_job *job) {
   }
   /* Jobs with indices are of one pass. */
   rlo__pass *pass = &job->passes[0];
-  pass->indices = rlo__storage_memory(job->indices);
+  pass->indices = job->indices->memory;
   if (job->index_bytes > 0) {
     pass->indices = job->staging;
     RLO_TRY(

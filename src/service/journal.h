@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "service/storage.h"
-#include "service/storage_calls.h"
+#include "service/storage_cache.h"
 
 /**
  * The file in which a job notes the boxes that are in its destination for good,

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "base/threshold.h"
-#include "service/storage_kind.h"
 
 enum { DEFAULT_DEPTH = 8 };
 
@@ -69,15 +69,9 @@ void rlo__storage_init(rlo_storage *storage,
   storage->kind = kind;
   storage->traits = *traits;
   atomic_init(&storage->num_references, 1);
-  atomic_init(&storage->num_reads, 0);
-  atomic_init(&storage->num_writes, 0);
-  atomic_init(&storage->bytes_read, 0);
-  atomic_init(&storage->bytes_written, 0);
-  atomic_init(&storage->bytes_skipped, 0);
-  atomic_init(&storage->direct_bytes_read, 0);
-  atomic_init(&storage->direct_bytes_written, 0);
-  atomic_init(&storage->smallest_read, INT64_MAX);
-  atomic_init(&storage->smallest_write, INT64_MAX);
+  for (int n = 0; n < 2; ++n) {
+    atomic_init(&storage->counters[n].smallest, INT64_MAX);
+  }
 }
 
 rlo_storage *rlo_storage_retain(rlo_storage *storage) {
@@ -106,63 +100,43 @@ static int64_t load(const atomic_int_fast64_t *value) {
   return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-static void lower(atomic_int_fast64_t *smallest, int64_t value) {
-  int_fast64_t old = load(smallest);
-  while (
-      value < old &&
-      !atomic_compare_exchange_weak_explicit(
-          smallest, &old, value, memory_order_relaxed, memory_order_relaxed)) {
-  }
-}
-
 static bool ends_with_storage(const rlo_storage *storage,
                               int64_t offset,
                               int64_t bytes) {
   return offset + bytes == storage->traits.bytes;
 }
 
-void rlo__storage_count_read(rlo_storage *storage,
-                             int64_t offset,
-                             int64_t bytes,
-                             int64_t skipped) {
-  add(&storage->num_reads, 1);
-  add(&storage->bytes_read, bytes - skipped);
-  add(&storage->bytes_skipped, skipped);
-  if (!ends_with_storage(storage, offset, bytes)) {
-    lower(&storage->smallest_read, bytes);
+void rlo__storage_count(rlo_storage *storage,
+                        bool is_write,
+                        int64_t offset,
+                        int64_t bytes,
+                        int64_t skipped,
+                        int64_t direct) {
+  rlo__storage_counters *c = &storage->counters[is_write];
+  add(&c->num, 1);
+  add(&c->bytes, bytes - skipped);
+  add(&c->skipped_bytes, skipped);
+  add(&c->direct_bytes, direct);
+  int_fast64_t old = load(&c->smallest);
+  while (bytes < old && !ends_with_storage(storage, offset, bytes) &&
+         !atomic_compare_exchange_weak(&c->smallest, &old, bytes)) {
   }
-}
-
-void rlo__storage_count_write(rlo_storage *storage,
-                              int64_t offset,
-                              int64_t bytes) {
-  add(&storage->num_writes, 1);
-  add(&storage->bytes_written, bytes);
-  if (!ends_with_storage(storage, offset, bytes)) {
-    lower(&storage->smallest_write, bytes);
-  }
-}
-
-void rlo__storage_count_direct_read(rlo_storage *storage, int64_t bytes) {
-  add(&storage->direct_bytes_read, bytes);
-}
-
-void rlo__storage_count_direct_write(rlo_storage *storage, int64_t bytes) {
-  add(&storage->direct_bytes_written, bytes);
 }
 
 void rlo__storage_get_stats(const rlo_storage *storage,
                             rlo__storage_stats *out_stats) {
-  int64_t smallest_read = load(&storage->smallest_read);
-  int64_t smallest_write = load(&storage->smallest_write);
+  const rlo__storage_counters *read = &storage->counters[0];
+  const rlo__storage_counters *write = &storage->counters[1];
+  int64_t smallest_read = load(&read->smallest);
+  int64_t smallest_write = load(&write->smallest);
   *out_stats = (rlo__storage_stats){
-      .num_reads = load(&storage->num_reads),
-      .num_writes = load(&storage->num_writes),
-      .bytes_read = load(&storage->bytes_read),
-      .bytes_written = load(&storage->bytes_written),
-      .bytes_skipped = load(&storage->bytes_skipped),
-      .direct_bytes_read = load(&storage->direct_bytes_read),
-      .direct_bytes_written = load(&storage->direct_bytes_written),
+      .num_reads = load(&read->num),
+      .num_writes = load(&write->num),
+      .bytes_read = load(&read->bytes),
+      .bytes_written = load(&write->bytes),
+      .bytes_skipped = load(&read->skipped_bytes),
+      .direct_bytes_read = load(&read->direct_bytes),
+      .direct_bytes_written = load(&write->direct_bytes),
       .smallest_read = smallest_read == INT64_MAX ? 0 : smallest_read,
       .smallest_write = smallest_write == INT64_MAX ? 0 : smallest_write};
 }
@@ -185,56 +159,36 @@ static rlo_status check_range(const rlo_storage *storage,
   return RLO_OK;
 }
 
-/** Checks the extents, and sets the numbers of runs and of bytes. */
-static rlo_status count_runs(const int64_t *extents,
-                             int32_t num_dims,
-                             int64_t run_bytes,
-                             int64_t *out_runs,
-                             int64_t *out_bytes) {
-  *out_runs = 1;
-  if (num_dims < 0 || num_dims > RLO_MAX_AXES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a lattice has %d dimensions; 0 to %d are supported",
-                    num_dims,
-                    RLO_MAX_AXES);
-  }
-  for (int32_t d = 0; d < num_dims; ++d) {
-    if (extents[d] < 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "extent %d of a lattice is %" PRId64 "; at least 0",
-                      d,
-                      extents[d]);
-    }
-    if (!rlo__mul(*out_runs, extents[d], out_runs)) {
-      return rlo__fail_overflow("the number of runs of a lattice");
-    }
-  }
-  if (!rlo__mul(*out_runs, run_bytes, out_bytes) || *out_bytes > PTRDIFF_MAX) {
-    return rlo__fail_overflow("the number of bytes of a lattice");
-  }
-  return RLO_OK;
-}
-
-/** Checks that a lattice of at least one run lies in the storage. */
-static rlo_status check_hull(const rlo_storage *storage,
-                             int64_t base,
-                             const int64_t *extents,
-                             const int64_t *strides,
-                             int32_t num_dims,
-                             int64_t run_bytes) {
-  int64_t low = base;
-  int64_t high = base;
-  for (int32_t d = 0; d < num_dims; ++d) {
+/** Checks that a lattice has a number of bytes and lies in the storage, and
+ *  sets the number of its runs. */
+static rlo_status check_lattice(const rlo_storage *storage,
+                                const int64_t *extents,
+                                const int64_t *strides,
+                                int32_t num_dims,
+                                rlo__runs *runs) {
+  int64_t low = runs->offset;
+  int64_t high = runs->offset;
+  int64_t bytes = runs->run_bytes;
+  bool fits = num_dims >= 0 && num_dims <= RLO_MAX_AXES;
+  for (int32_t d = 0; d < num_dims && fits; ++d) {
     int64_t *end = strides[d] < 0 ? &low : &high;
-    if (!rlo__mul_add(*end, extents[d] - 1, strides[d], end)) {
-      return rlo__fail_overflow("a position of a lattice");
-    }
+    fits = extents[d] >= 0 &&
+           rlo__mul(runs->num_runs, extents[d], &runs->num_runs) &&
+           rlo__mul(bytes, extents[d], &bytes) &&
+           rlo__mul_add(*end, rlo__max(0, extents[d] - 1), strides[d], end);
   }
-  int64_t bytes;
-  if (!rlo__sub(high, low, &bytes) || !rlo__add(bytes, run_bytes, &bytes)) {
-    return rlo__fail_overflow("a position of a lattice");
+  int64_t hull;
+  fits = fits && rlo__sub(high, low, &hull) &&
+         rlo__add(hull, runs->run_bytes, &hull);
+  if (!fits || bytes > PTRDIFF_MAX) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "%d dimensions of runs of %" PRId64
+                    " bytes are no lattice of less than 2^63 bytes",
+                    num_dims,
+                    runs->run_bytes);
   }
-  return check_range(storage, low, bytes);
+  runs->num_runs = bytes == 0 ? 0 : runs->num_runs;
+  return bytes == 0 && num_dims > 0 ? RLO_OK : check_range(storage, low, hull);
 }
 
 /** Writes the dimensions of a lattice without those of one index, and joined
@@ -289,29 +243,24 @@ static rlo_status check_granules(const rlo_storage *storage,
   return RLO_OK;
 }
 
-/** Checks a lattice and makes runs of it; 0 of them if it has no bytes. */
-static rlo_status make_runs(const rlo_storage *storage,
-                            int64_t base,
-                            const int64_t *extents,
-                            const int64_t *strides,
-                            int32_t num_dims,
-                            int64_t run_bytes,
-                            rlo__runs *out_runs) {
-  int64_t num_runs, bytes;
-  if (run_bytes < 0) {
-    return check_range(storage, base, run_bytes);
+static rlo_status transfer(rlo_storage *storage,
+                           int64_t base,
+                           const int64_t *extents,
+                           const int64_t *strides,
+                           int32_t num_dims,
+                           int64_t run_bytes,
+                           char *packed,
+                           bool is_write) {
+  rlo__runs runs = {.offset = base, .run_bytes = run_bytes, .num_runs = 1};
+  RLO_TRY(run_bytes < 0
+              ? check_range(storage, base, run_bytes)
+              : check_lattice(storage, extents, strides, num_dims, &runs));
+  if (runs.num_runs == 0) {
+    return RLO_OK;
   }
-  RLO_TRY(count_runs(extents, num_dims, run_bytes, &num_runs, &bytes));
-  if (bytes == 0) {
-    out_runs->num_runs = 0;
-    return num_dims == 0 ? check_range(storage, base, 0) : RLO_OK;
-  }
-  RLO_TRY(check_hull(storage, base, extents, strides, num_dims, run_bytes));
-  out_runs->offset = base;
-  out_runs->run_bytes = run_bytes;
-  out_runs->num_runs = num_runs;
-  join_dims(extents, strides, num_dims, out_runs);
-  return check_granules(storage, out_runs);
+  join_dims(extents, strides, num_dims, &runs);
+  RLO_TRY(check_granules(storage, &runs));
+  return storage->kind->transfer(storage, &runs, packed, is_write);
 }
 
 rlo_status rlo__storage_read_lattice(rlo_storage *storage,
@@ -325,10 +274,8 @@ rlo_status rlo__storage_read_lattice(rlo_storage *storage,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a read of a storage that can only be written");
   }
-  rlo__runs runs;
-  RLO_TRY(
-      make_runs(storage, base, extents, strides, num_dims, run_bytes, &runs));
-  return runs.num_runs > 0 ? storage->kind->read(storage, &runs, into) : RLO_OK;
+  return transfer(
+      storage, base, extents, strides, num_dims, run_bytes, into, false);
 }
 
 static rlo_status check_writable(const rlo_storage *storage) {
@@ -347,11 +294,10 @@ rlo_status rlo__storage_write_lattice(rlo_storage *storage,
                                       int64_t run_bytes,
                                       const void *from) {
   RLO_TRY(check_writable(storage));
-  rlo__runs runs;
-  RLO_TRY(
-      make_runs(storage, base, extents, strides, num_dims, run_bytes, &runs));
-  return runs.num_runs > 0 ? storage->kind->write(storage, &runs, from)
-                           : RLO_OK;
+  /* Only read. */
+  char *packed = (char *)(uintptr_t)from;
+  return transfer(
+      storage, base, extents, strides, num_dims, run_bytes, packed, true);
 }
 
 rlo_status rlo__storage_read(rlo_storage *storage,
@@ -392,14 +338,6 @@ rlo_status rlo__storage_set_streamed(rlo_storage *storage) {
     return RLO_OK;
   }
   return storage->kind->set_streamed(storage);
-}
-
-const void *rlo__storage_memory(const rlo_storage *storage) {
-  return storage->memory;
-}
-
-void *rlo__storage_writable_memory(const rlo_storage *storage) {
-  return storage->traits.is_read_only ? NULL : storage->memory;
 }
 
 rlo_status rlo__storage_get_identity(const rlo_storage *storage,
@@ -453,5 +391,178 @@ rlo_status rlo__storage_check_identity(const rlo_storage *storage,
                     identity->number,
                     now.number);
   }
+  return RLO_OK;
+}
+
+/* ------------------------------------------------------------------- memory */
+
+static rlo_status transfer_memory(rlo_storage *storage,
+                                  const rlo__runs *runs,
+                                  char *packed,
+                                  bool is_write) {
+  size_t run_bytes = (size_t)runs->run_bytes;
+  rlo__run_walk walk = {.offset = runs->offset};
+  for (int64_t n = 0; n < runs->num_runs; ++n) {
+    char *run = storage->memory + walk.offset;
+    memcpy(is_write ? run : packed, is_write ? packed : run, run_bytes);
+    packed += run_bytes;
+    rlo__run_walk_step(&walk, runs);
+  }
+  rlo__storage_count(
+      storage, is_write, runs->offset, runs->num_runs * runs->run_bytes, 0, 0);
+  return RLO_OK;
+}
+
+static void destroy_memory(rlo_storage *storage) {
+  rlo__free(storage);
+}
+
+static const rlo__storage_kind memory_kind = {.transfer = transfer_memory,
+                                              .destroy = destroy_memory};
+
+static rlo_status create_memory(void *memory,
+                                int64_t bytes,
+                                bool is_read_only,
+                                rlo_storage **out_storage) {
+  RLO_REQUIRE(out_storage);
+  *out_storage = NULL;
+  RLO_REQUIRE_LIST(memory, bytes);
+  if (bytes < 0 || (uint64_t)bytes > SIZE_MAX) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "memory of %" PRId64 " bytes; 0 to %zu are possible",
+                    bytes,
+                    SIZE_MAX);
+  }
+  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
+  traits.bytes = bytes;
+  traits.good_read_bytes = rlo__thresholds.service_memory_good_bytes;
+  traits.good_write_bytes = rlo__thresholds.service_memory_good_bytes;
+  traits.is_read_only = is_read_only;
+  RLO_TRY(rlo__storage_read_traits(NULL, &traits));
+  rlo_storage *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__storage_init(made, &memory_kind, &traits);
+  made->memory = memory;
+  *out_storage = made;
+  return RLO_OK;
+}
+
+rlo_status rlo_storage_from_memory(void *memory,
+                                   int64_t bytes,
+                                   rlo_storage **out_storage) {
+  return create_memory(memory, bytes, false, out_storage);
+}
+
+rlo_status rlo_storage_from_const_memory(const void *memory,
+                                         int64_t bytes,
+                                         rlo_storage **out_storage) {
+  /* Never written through: the storage is read-only. */
+  return create_memory((void *)(uintptr_t)memory, bytes, true, out_storage);
+}
+
+/* ---------------------------------------------------- functions of the user */
+
+typedef struct callback_storage {
+  rlo_storage storage;
+  rlo_storage_ops ops;
+  void *payload;
+} callback_storage;
+
+static rlo_status transfer_user(rlo_storage *storage,
+                                const rlo__runs *runs,
+                                char *packed,
+                                bool is_write) {
+  const callback_storage *user = (const callback_storage *)storage;
+  const rlo_storage_ops *ops = &user->ops;
+  const int64_t bytes = runs->run_bytes;
+  rlo__run_walk walk = {.offset = runs->offset};
+  for (int64_t n = 0; n < runs->num_runs; ++n) {
+    RLO_TRY(RLO__CALLBACK(
+        is_write ? ops->write(user->payload, walk.offset, bytes, packed)
+                 : ops->read(user->payload, walk.offset, bytes, packed),
+        "'%s' of a storage",
+        is_write ? "write" : "read"));
+    rlo__storage_count(storage, is_write, walk.offset, bytes, 0, 0);
+    packed += bytes;
+    rlo__run_walk_step(&walk, runs);
+  }
+  return RLO_OK;
+}
+
+static rlo_status reserve_user(rlo_storage *storage, int64_t bytes) {
+  const callback_storage *user = (const callback_storage *)storage;
+  if (user->ops.reserve == NULL) {
+    return RLO_OK;
+  }
+  return RLO__CALLBACK(user->ops.reserve(user->payload, bytes),
+                       "'reserve' of a storage");
+}
+
+static rlo_status flush_user(rlo_storage *storage) {
+  const callback_storage *user = (const callback_storage *)storage;
+  if (user->ops.flush == NULL) {
+    return RLO_OK;
+  }
+  return RLO__CALLBACK(user->ops.flush(user->payload), "'flush' of a storage");
+}
+
+static rlo_status get_identity_user(const rlo_storage *storage,
+                                    rlo__storage_identity *out_identity) {
+  const callback_storage *user = (const callback_storage *)storage;
+  if (user->ops.identify == NULL) {
+    return RLO_OK;
+  }
+  return RLO__CALLBACK(user->ops.identify(user->payload, &out_identity->number),
+                       "'identify' of a storage");
+}
+
+static void destroy_user(rlo_storage *storage) {
+  callback_storage *user = (callback_storage *)storage;
+  if (user->ops.release != NULL) {
+    user->ops.release(user->payload);
+  }
+  rlo__free(user);
+}
+
+static const rlo__storage_kind callback_kind = {
+    .transfer = transfer_user,
+    .reserve = reserve_user,
+    .flush = flush_user,
+    .get_identity = get_identity_user,
+    .destroy = destroy_user};
+
+rlo_status rlo_storage_create(const rlo_storage_ops *ops,
+                              void *payload,
+                              const rlo_storage_traits *traits,
+                              rlo_storage **out_storage) {
+  RLO_REQUIRE(out_storage);
+  *out_storage = NULL;
+  RLO_REQUIRE(ops, traits);
+  rlo_storage_ops read_ops = RLO_STORAGE_OPS_INIT;
+  RLO_TRY(rlo__options_read("storage functions",
+                            "RLO_STORAGE_OPS_INIT",
+                            ops,
+                            &read_ops,
+                            sizeof read_ops));
+  rlo_storage_traits read = RLO_STORAGE_TRAITS_INIT;
+  RLO_TRY(rlo__storage_read_traits(traits, &read));
+  read.is_read_only = read.is_read_only || read_ops.write == NULL;
+  if (read_ops.read == NULL && read.is_read_only) {
+    return RLO_FAIL(
+        RLO_INVALID_ARGUMENT,
+        "the storage has no function that reads and %s",
+        read_ops.write == NULL ? "none that writes" : "is only read");
+  }
+  callback_storage *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__storage_init(&made->storage, &callback_kind, &read);
+  made->storage.is_write_only = read_ops.read == NULL;
+  made->ops = read_ops;
+  made->payload = payload;
+  *out_storage = &made->storage;
   return RLO_OK;
 }

@@ -2,10 +2,13 @@
 #ifndef RLO_SERVICE_STORAGE_H
 #define RLO_SERVICE_STORAGE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdatomic.h>
 
+#include "relayout/problem.h"
 #include "relayout/storage.h"
+
+/** service/storage_cache.h. */
+struct rlo__storage_calls;
 
 /**
  * What a job does with a storage. Transfers move all bytes or fail, then with
@@ -78,12 +81,10 @@ RLO_NODISCARD rlo_status rlo__storage_flush(rlo_storage *storage);
  */
 RLO_NODISCARD rlo_status rlo__storage_set_streamed(rlo_storage *storage);
 
-/** Returns the bytes where they lie in host memory, or NULL if they do not, or
- *  there are none. Borrowed from the caller of rlo_storage_from_memory. */
-const void *rlo__storage_memory(const rlo_storage *storage);
-
-/** The same; NULL for a storage that is only read. */
-void *rlo__storage_writable_memory(const rlo_storage *storage);
+/** For tests: replaces the system calls of a storage of a file. The table is
+ *  borrowed while the storage lives. Before the first use of the storage. */
+void rlo__storage_set_calls(rlo_storage *storage,
+                            const struct rlo__storage_calls *calls);
 
 /** Counts of the transfers up to now, each of which may be a bit ahead of the
  *  others. A transfer is what is asked of the system or the user in one call,
@@ -131,5 +132,101 @@ bool rlo__storage_is_same_file(const rlo__storage_identity *a,
  *  RLO_DATA_LOSS, naming what is different; RLO_IO. */
 RLO_NODISCARD rlo_status rlo__storage_check_identity(
     const rlo_storage *storage, const rlo__storage_identity *identity);
+
+/* ------------------------------------------------------- kinds of storages */
+
+/**
+ * Runs of equal length in a storage, which lie packed in memory, one after the
+ * other. Checked: at least one, within the storage, in granules, and as few and
+ * as long as they can be.
+ */
+typedef struct rlo__runs {
+  int64_t run_bytes, num_runs;
+  /** Of the first run. */
+  int64_t offset;
+  int32_t num_dims;
+  /** The fastest first. */
+  int64_t extents[RLO_MAX_AXES];
+  int64_t strides[RLO_MAX_AXES];
+} rlo__runs;
+
+/** A walk over runs: begin with {.offset = runs->offset}. */
+typedef struct rlo__run_walk {
+  /** Of the run that the walk is at. */
+  int64_t offset;
+  int64_t index[RLO_MAX_AXES];
+} rlo__run_walk;
+
+/** Goes to the next run; from the last one to the first. */
+static inline void rlo__run_walk_step(rlo__run_walk *walk,
+                                      const rlo__runs *runs) {
+  for (int32_t d = 0; d < runs->num_dims; ++d) {
+    if (++walk->index[d] < runs->extents[d]) {
+      walk->offset += runs->strides[d];
+      return;
+    }
+    walk->index[d] = 0;
+    walk->offset -= runs->strides[d] * (runs->extents[d] - 1);
+  }
+}
+
+/** The functions of a kind of storage. Arguments are checked. */
+typedef struct rlo__storage_kind {
+  /** Reads runs into packed memory, or writes them from it. */
+  rlo_status (*transfer)(rlo_storage *storage,
+                         const rlo__runs *runs,
+                         char *packed,
+                         bool is_write);
+  /** NULL: there is nothing to do. `bytes` is at least 1. */
+  rlo_status (*reserve)(rlo_storage *storage, int64_t bytes);
+  rlo_status (*flush)(rlo_storage *storage);
+  rlo_status (*set_streamed)(rlo_storage *storage);
+  /** NULL: this is no file. The identity is zeroed before. */
+  rlo_status (*get_identity)(const rlo_storage *storage,
+                             rlo__storage_identity *out_identity);
+  /** Releases what the storage has, and itself. */
+  void (*destroy)(rlo_storage *storage);
+} rlo__storage_kind;
+
+/** Counters of reads, and of writes. */
+typedef struct rlo__storage_counters {
+  atomic_int_fast64_t num, bytes, skipped_bytes, direct_bytes;
+  /** INT64_MAX: none. */
+  atomic_int_fast64_t smallest;
+} rlo__storage_counters;
+
+/** The part of a storage that all kinds have: their first member. */
+struct rlo_storage {
+  const rlo__storage_kind *kind;
+  atomic_int_fast64_t num_references;
+  /** Without a 0 that stands for a default. */
+  rlo_storage_traits traits;
+  /** Reads are refused. */
+  bool is_write_only;
+  /** The bytes where they lie in host memory; NULL: they do not. */
+  char *memory;
+  /** [is_write]. */
+  rlo__storage_counters counters[2];
+};
+
+/** Reads the user's traits over `out_traits`, the defaults of a kind; those
+ *  that are 0 then become the general defaults. NULL is legal.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT. */
+RLO_NODISCARD rlo_status rlo__storage_read_traits(
+    const rlo_storage_traits *traits, rlo_storage_traits *out_traits);
+
+/** Initializes the common part, with one reference. */
+void rlo__storage_init(rlo_storage *storage,
+                       const rlo__storage_kind *kind,
+                       const rlo_storage_traits *traits);
+
+/** Counts a transfer of `bytes` bytes, of which nobody asked for `skipped`, and
+ *  `direct` went past the page cache. */
+void rlo__storage_count(rlo_storage *storage,
+                        bool is_write,
+                        int64_t offset,
+                        int64_t bytes,
+                        int64_t skipped,
+                        int64_t direct);
 
 #endif

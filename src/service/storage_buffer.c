@@ -8,7 +8,7 @@
 #include "relayout/storage_opencl.h"
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
-#include "service/storage_kind.h"
+#include "service/storage.h"
 
 /** Blocking transfers on one queue: the next one waits while one runs. */
 enum { GOOD_DEPTH = 2 };
@@ -60,74 +60,73 @@ static box make_box(const rlo__runs *runs) {
 static rlo_status move_box(const buffer_storage *from,
                            const box *b,
                            int64_t offset,
-                           void *into,
-                           const void *packed) {
+                           char *packed,
+                           bool is_write) {
   cl_command_queue queue = from->place->queue;
   size_t at = (size_t)(from->offset_bytes + offset);
   if (b->num_dims == 0) {
-    return into != NULL ? RLO_CL(clEnqueueReadBuffer,
-                                 queue,
-                                 from->buffer,
-                                 CL_TRUE,
-                                 at,
-                                 b->region[0],
-                                 into,
-                                 0,
-                                 NULL,
-                                 NULL)
-                        : RLO_CL(clEnqueueWriteBuffer,
-                                 queue,
-                                 from->buffer,
-                                 CL_TRUE,
-                                 at,
-                                 b->region[0],
-                                 packed,
-                                 0,
-                                 NULL,
-                                 NULL);
+    return !is_write ? RLO_CL(clEnqueueReadBuffer,
+                              queue,
+                              from->buffer,
+                              CL_TRUE,
+                              at,
+                              b->region[0],
+                              packed,
+                              0,
+                              NULL,
+                              NULL)
+                     : RLO_CL(clEnqueueWriteBuffer,
+                              queue,
+                              from->buffer,
+                              CL_TRUE,
+                              at,
+                              b->region[0],
+                              packed,
+                              0,
+                              NULL,
+                              NULL);
   }
   size_t plane = b->pitch[1] != 0 ? at / b->pitch[1] : 0;
   size_t in_plane = at - plane * b->pitch[1];
   const size_t origin[3] = {
       in_plane % b->pitch[0], in_plane / b->pitch[0], plane};
   const size_t host_origin[3] = {0, 0, 0};
-  return into != NULL ? RLO_CL(clEnqueueReadBufferRect,
-                               queue,
-                               from->buffer,
-                               CL_TRUE,
-                               origin,
-                               host_origin,
-                               b->region,
-                               b->pitch[0],
-                               b->pitch[1],
-                               0,
-                               0,
-                               into,
-                               0,
-                               NULL,
-                               NULL)
-                      : RLO_CL(clEnqueueWriteBufferRect,
-                               queue,
-                               from->buffer,
-                               CL_TRUE,
-                               origin,
-                               host_origin,
-                               b->region,
-                               b->pitch[0],
-                               b->pitch[1],
-                               0,
-                               0,
-                               packed,
-                               0,
-                               NULL,
-                               NULL);
+  return !is_write ? RLO_CL(clEnqueueReadBufferRect,
+                            queue,
+                            from->buffer,
+                            CL_TRUE,
+                            origin,
+                            host_origin,
+                            b->region,
+                            b->pitch[0],
+                            b->pitch[1],
+                            0,
+                            0,
+                            packed,
+                            0,
+                            NULL,
+                            NULL)
+                   : RLO_CL(clEnqueueWriteBufferRect,
+                            queue,
+                            from->buffer,
+                            CL_TRUE,
+                            origin,
+                            host_origin,
+                            b->region,
+                            b->pitch[0],
+                            b->pitch[1],
+                            0,
+                            0,
+                            packed,
+                            0,
+                            NULL,
+                            NULL);
 }
 
-/** Moves runs: reads into `into`, or writes from `packed` if that is NULL. */
-static rlo_status move_runs(rlo_storage *storage,
-                            const rlo__runs *runs,
-                            char *into,
-                            const char *packed) {
+static rlo_status transfer(rlo_storage *storage,
+                           const rlo__runs *runs,
+                           char *packed,
+                           bool is_write) {
   const buffer_storage *from = (const buffer_storage *)storage;
   RLO_TRY(rlo__context_check_process(from->place->context));
   box b = make_box(runs);
@@ -140,28 +139,11 @@ static rlo_status move_runs(rlo_storage *storage,
   }
   rlo__run_walk walk = {.offset = runs->offset};
   for (int64_t at = 0; at < runs->num_runs * runs->run_bytes; at += bytes) {
-    if (into != NULL) {
-      RLO_TRY(move_box(from, &b, walk.offset, into + at, NULL));
-      rlo__storage_count_read(storage, walk.offset, bytes, 0);
-    } else {
-      RLO_TRY(move_box(from, &b, walk.offset, NULL, packed + at));
-      rlo__storage_count_write(storage, walk.offset, bytes);
-    }
+    RLO_TRY(move_box(from, &b, walk.offset, packed + at, is_write));
+    rlo__storage_count(storage, is_write, walk.offset, bytes, 0, 0);
     rlo__run_walk_step(&walk, &boxes);
   }
   return RLO_OK;
-}
-
-static rlo_status read_runs(rlo_storage *storage,
-                            const rlo__runs *runs,
-                            void *into) {
-  return move_runs(storage, runs, into, NULL);
-}
-
-static rlo_status write_runs(rlo_storage *storage,
-                             const rlo__runs *runs,
-                             const void *from) {
-  return move_runs(storage, runs, NULL, from);
 }
 
 static void destroy(rlo_storage *storage) {
@@ -174,8 +156,8 @@ static void destroy(rlo_storage *storage) {
   rlo__free(made);
 }
 
-static const rlo__storage_kind buffer_kind = {
-    .read = read_runs, .write = write_runs, .destroy = destroy};
+static const rlo__storage_kind buffer_kind = {.transfer = transfer,
+                                              .destroy = destroy};
 
 /* ----------------------------------------------------------------- creation */
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/storage_file.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,9 +12,7 @@
 #include "base/status.h"
 #include "base/threshold.h"
 #include "service/storage.h"
-#include "service/storage_direct.h"
-#include "service/storage_kind.h"
-#include "service/storage_trail.h"
+#include "service/storage_cache.h"
 
 enum {
   PAGE_BYTES = 4096,
@@ -119,7 +115,6 @@ static rlo_status read_group_now(file_storage *file, read_group *group) {
     if (direct_bytes < 0) {
       return fail(file, "read", bytes, position, errno);
     }
-    rlo__storage_count_direct_read(&file->storage, direct_bytes);
   }
   for (int64_t done = direct_bytes; done < bytes;) {
     ssize_t count =
@@ -144,12 +139,13 @@ static rlo_status read_group_now(file_storage *file, read_group *group) {
     done += count;
     rlo__parts_advance(&parts, &num_parts, count);
   }
-  rlo__storage_count_read(
-      &file->storage, group->begin, bytes, group->gap_bytes);
-  if (file->trail != NULL && direct_bytes < bytes) {
-    rlo__trail_add_read(
-        file->trail, position + direct_bytes, bytes - direct_bytes);
-  }
+  rlo__storage_count(&file->storage,
+                     false,
+                     group->begin,
+                     bytes,
+                     group->gap_bytes,
+                     direct_bytes);
+  rlo__trail_read(file->trail, position + direct_bytes, bytes - direct_bytes);
   return RLO_OK;
 }
 
@@ -176,16 +172,14 @@ static void add_part(read_group *group, void *into, int64_t bytes) {
   group->end += bytes;
 }
 
-static rlo_status read_runs(rlo_storage *storage,
+static rlo_status read_runs(file_storage *file,
                             const rlo__runs *runs,
-                            void *into) {
-  file_storage *file = (file_storage *)storage;
+                            char *into) {
   /* Gaps are read over each other. */
   char gaps[MAX_GAP_BYTES];
   read_group group;
   begin_group(&group, runs->offset);
   rlo__run_walk walk = {.offset = runs->offset};
-  char *next = into;
   for (int64_t n = 0; n < runs->num_runs; ++n) {
     int64_t gap_bytes = walk.offset - group.end;
     if (group.num_parts > 0 &&
@@ -199,8 +193,8 @@ static rlo_status read_runs(rlo_storage *storage,
       RLO_TRY(read_group_now(file, &group));
       begin_group(&group, walk.offset);
     }
-    add_part(&group, next, runs->run_bytes);
-    next += runs->run_bytes;
+    add_part(&group, into, runs->run_bytes);
+    into += runs->run_bytes;
     rlo__run_walk_step(&walk, runs);
   }
   return read_group_now(file, &group);
@@ -225,63 +219,58 @@ static rlo_status write_buffered(file_storage *file,
     }
     done += count;
   }
-  if (file->trail != NULL && bytes > 0) {
-    int error = rlo__trail_add_written(file->trail, position, bytes);
-    if (error != 0) {
-      set_lost(file, error);
-    }
-    return check_lost(file);
-  }
-  return RLO_OK;
+  rlo__trail_written(file->trail, position, bytes);
+  return check_lost(file);
 }
 
-/** Writes the whole blocks past the page cache, and what is before and behind
- *  them through it: others may write the rest of those. */
-static rlo_status write_blocks(file_storage *file,
-                               int64_t position,
-                               int64_t bytes,
-                               const char *from) {
-  int64_t block = rlo__direct_block_bytes(file->direct);
-  int64_t head = rlo__min((block - position % block) % block, bytes);
-  int64_t whole = (bytes - head) / block * block;
-  RLO_TRY(write_buffered(file, position, head, from));
-  int64_t done = rlo__direct_write(
-      file->direct, file->calls, position + head, whole, from + head);
-  if (done < 0) {
-    return fail(file, "write", bytes, position, errno);
-  }
-  rlo__storage_count_direct_write(&file->storage, done);
-  done += head;
-  return write_buffered(file, position + done, bytes - done, from + done);
-}
-
+/** Writes a run: whole blocks past the page cache, if it is long, and what is
+ *  before and behind them through it, since others may write the rest of those.
+ */
 static rlo_status write_run(file_storage *file,
                             int64_t offset,
                             int64_t bytes,
                             const char *from) {
   int64_t position = file->offset + offset;
-  bool is_direct =
-      file->direct != NULL && bytes >= rlo__thresholds.service_direct_bytes;
-  RLO_TRY(
-      (is_direct ? write_blocks : write_buffered)(file, position, bytes, from));
-  rlo__storage_count_write(&file->storage, offset, bytes);
+  int64_t direct_bytes = 0;
+  int64_t head = 0;
+  if (file->direct != NULL && bytes >= rlo__thresholds.service_direct_bytes) {
+    int64_t block = rlo__direct_block_bytes(file->direct);
+    head = rlo__min((block - position % block) % block, bytes);
+    RLO_TRY(write_buffered(file, position, head, from));
+    direct_bytes = rlo__direct_write(file->direct,
+                                     file->calls,
+                                     position + head,
+                                     (bytes - head) / block * block,
+                                     from + head);
+    if (direct_bytes < 0) {
+      return fail(file, "write", bytes, position, errno);
+    }
+  }
+  int64_t done = head + direct_bytes;
+  RLO_TRY(write_buffered(file, position + done, bytes - done, from + done));
+  rlo__storage_count(&file->storage, true, offset, bytes, 0, direct_bytes);
   return RLO_OK;
 }
 
-static rlo_status write_runs(rlo_storage *storage,
-                             const rlo__runs *runs,
-                             const void *from) {
+static rlo_status transfer(rlo_storage *storage,
+                           const rlo__runs *runs,
+                           char *packed,
+                           bool is_write) {
   file_storage *file = (file_storage *)storage;
+  if (!is_write) {
+    return read_runs(file, runs, packed);
+  }
   RLO_TRY(check_lost(file));
   rlo__run_walk walk = {.offset = runs->offset};
-  const char *next = from;
   for (int64_t n = 0; n < runs->num_runs; ++n) {
-    RLO_TRY(write_run(file, walk.offset, runs->run_bytes, next));
-    next += runs->run_bytes;
+    RLO_TRY(write_run(file, walk.offset, runs->run_bytes, packed));
+    packed += runs->run_bytes;
     rlo__run_walk_step(&walk, runs);
   }
   return RLO_OK;
 }
+
+/* ------------------------------------------------------------------- others */
 
 static rlo_status look(const file_storage *file, struct stat *out_stat) {
   if (fstat(file->fd, out_stat) != 0) {
@@ -342,33 +331,17 @@ static rlo_status flush(rlo_storage *storage) {
       return check_lost(file);
     }
   }
-  if (file->trail != NULL) {
-    int error = rlo__trail_drop_written(file->trail);
-    if (error != 0) {
-      set_lost(file, error);
-    }
-  }
+  rlo__trail_drop_written(file->trail);
   return check_lost(file);
 }
-
-/* ------------------------------------------------------------------- others */
 
 static rlo_status set_streamed(rlo_storage *storage) {
   file_storage *file = (file_storage *)storage;
   if (file->trail != NULL) {
     return RLO_OK;
   }
-  rlo__trail *trail = rlo__alloc(sizeof *trail);
-  if (trail == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = rlo__trail_init(trail, file->calls, file->fd);
-  if (status != RLO_OK) {
-    rlo__free(trail);
-    return status;
-  }
-  file->trail = trail;
-  return RLO_OK;
+  return rlo__trail_create(
+      file->calls, file->fd, &file->lost_error, &file->trail);
 }
 
 static rlo_status get_identity(const rlo_storage *storage,
@@ -388,18 +361,14 @@ static rlo_status get_identity(const rlo_storage *storage,
 
 static void destroy(rlo_storage *storage) {
   file_storage *file = (file_storage *)storage;
-  if (file->trail != NULL) {
-    rlo__trail_deinit(file->trail);
-    rlo__free(file->trail);
-  }
+  rlo__trail_release(file->trail);
   rlo__direct_release(file->direct);
   /* What was written is durable after a flush, not after a close. */
   rlo__file_close(file->fd);
   rlo__free(file);
 }
 
-static const rlo__storage_kind file_kind = {.read = read_runs,
-                                            .write = write_runs,
+static const rlo__storage_kind file_kind = {.transfer = transfer,
                                             .reserve = reserve,
                                             .flush = flush,
                                             .set_streamed = set_streamed,

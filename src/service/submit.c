@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "service/job_plan.h"
 #include "service/scheduler.h"
-#include "service/storage_kind.h"
+#include "service/storage.h"
 
 /** Raised whenever an equal plan would give its boxes other numbers or other
  *  contents. */

@@ -107,13 +107,6 @@ static rlo_status open_box(rlo__pipeline *pipeline, rlo__box *box) {
 
 /* ------------------------------------------------------------------ pieces */
 
-static char *memory_of(const rlo__pass *pass, rlo__problem_side side) {
-  return side == RLO__SIDE_SOURCE
-             /* The source is never written through. */
-             ? (char *)(uintptr_t)rlo__storage_memory(pass->storages[side])
-             : rlo__storage_writable_memory(pass->storages[side]);
-}
-
 /* Moves a side of a piece into packed memory of its own, out of that of its
  * box. Where guards skip points, its lattice may reach beyond the box: cut off
  * there, it would be a hull, with bytes of other pieces. */
@@ -150,11 +143,12 @@ static rlo_status place_side(rlo__pipeline *pipeline,
   *bytes_in_memory = 0;
   if (is_in_memory || (is_in_box && !pass->copies)) {
     int64_t touched;
-    RLO_TRY(trim_side(problem,
-                      side,
-                      is_in_box ? slot->box->memory : memory_of(pass, side),
-                      place,
-                      &touched));
+    RLO_TRY(
+        trim_side(problem,
+                  side,
+                  is_in_box ? slot->box->memory : pass->storages[side]->memory,
+                  place,
+                  &touched));
     *bytes_in_memory = is_in_memory ? touched : 0;
     return RLO_OK;
   }
@@ -260,9 +254,9 @@ static rlo_status run_share(const rlo__pipeline *pipeline, rlo__work *work) {
   work->bytes_read = share_of(pass->plan.bytes_read, i, n);
   work->bytes_written = share_of(pass->plan.bytes_written, i, n);
   return rlo__move_run_share(pipeline->whole,
-                             memory_of(pass, RLO__SIDE_SOURCE),
+                             pass->storages[RLO__SIDE_SOURCE]->memory,
                              pass->indices,
-                             memory_of(pass, RLO__SIDE_DESTINATION),
+                             pass->storages[RLO__SIDE_DESTINATION]->memory,
                              (int32_t)i,
                              (int32_t)n);
 }

@@ -37,7 +37,7 @@ PLANTED = [
     ("src/engine/call/planted.c", '#include "engine/gradient/tape.h"'),
     ("src/runtime/planted.c", '#include "engine/tensor/tensor.h"'),
     ("src/service/planted.c", '#include "engine/parts.h"'),
-    ("src/service/storage.c", '#include "service/storage_file.h"'),
+    ("src/service/storage.c", '#include "service/journal.h"'),
     ("src/cli/planted.c", '#include "ir/problem.h"'),
     ("src/cli/planted.c", "#include <CL/cl.h>"),
     ("bench/planted.c", '#include "plan/planner.h"'),

@@ -13,7 +13,7 @@
 #include "base/checked.h"
 #include "relayout/service.h"
 #include "service/storage.h"
-#include "service/storage_file.h"
+#include "service/storage_cache.h"
 #include "support/expect.h"
 #include "support/low_thresholds.h"
 #include "support/plan_case.h"

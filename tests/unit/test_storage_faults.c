@@ -12,8 +12,7 @@
 
 #include "base/alloc.h"
 #include "service/storage.h"
-#include "service/storage_calls.h"
-#include "service/storage_file.h"
+#include "service/storage_cache.h"
 #include "support/expect.h"
 #include "support/low_thresholds.h"
 #include "support/suite.h"

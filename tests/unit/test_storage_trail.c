@@ -8,9 +8,7 @@
 #include "base/alloc.h"
 #include "base/threshold.h"
 #include "service/storage.h"
-#include "service/storage_calls.h"
-#include "service/storage_file.h"
-#include "service/storage_trail.h"
+#include "service/storage_cache.h"
 #include "support/expect.h"
 #include "support/low_thresholds.h"
 #include "support/suite.h"
@@ -143,18 +141,19 @@ RLO_TEST(test_storage_trail__no_more_than_64_mib_wait) {
 /* The system says once that bytes are lost, to a writer that may not yet have
  * said so when another thread flushes. */
 RLO_TEST(test_storage_trail__a_flush_knows_what_a_writer_was_told) {
-  rlo__trail *trail = rlo__alloc(sizeof *trail);
-  ck_assert_ptr_nonnull(trail);
-  expect_ok(rlo__trail_init(trail, &pretended, fd));
-  ck_assert_int_eq(rlo__trail_drop_written(trail), 0);
+  atomic_int lost = 0;
+  rlo__trail *trail = NULL;
+  expect_ok(rlo__trail_create(&pretended, fd, &lost, &trail));
   seen.at = 1;
   seen.error = EIO;
-  ck_assert_int_eq(rlo__trail_add_written(trail, 0, 8 * MIB), EIO);
-  ck_assert_int_eq(rlo__trail_drop_written(trail), EIO);
-  ck_assert_int_eq(rlo__trail_add_written(trail, 0, 8 * MIB), 0);
-  ck_assert_int_eq(rlo__trail_drop_written(trail), EIO);
-  rlo__trail_deinit(trail);
-  rlo__free(trail);
+  rlo__trail_written(trail, 0, 8 * MIB);
+  ck_assert_int_eq(atomic_load(&lost), EIO);
+  seen.at = seen.num_starts + 1;
+  seen.error = ENOSPC;
+  rlo__trail_written(trail, 0, 8 * MIB);
+  rlo__trail_drop_written(trail);
+  ck_assert_int_eq(atomic_load(&lost), EIO);
+  rlo__trail_release(trail);
 }
 
 RLO_TEST(test_storage_trail__pages_between_runs_are_left_alone) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* O_DIRECT and statx are no part of POSIX 2008. */
+/* O_DIRECT, statx, preadv, fallocate and sync_file_range are no part of POSIX
+ * 2008. */
 #define _GNU_SOURCE
-#include "service/storage_direct.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -16,6 +16,81 @@
 #include "base/status.h"
 #include "base/thread.h"
 #include "base/threshold.h"
+#include "service/storage_cache.h"
+
+/* ------------------------------------------------------------- system calls */
+
+static ssize_t call_read(int fd,
+                         const struct iovec *parts,
+                         int count,
+                         int64_t offset) {
+  if (count == 1) {
+    return pread(fd,
+                 parts[0].iov_base,
+                 rlo__min_size(parts[0].iov_len,
+                               (size_t)rlo__thresholds.base_call_bytes),
+                 (off_t)offset);
+  }
+  return preadv(fd, parts, count, (off_t)offset);
+}
+
+static ssize_t call_write(int fd,
+                          const void *data,
+                          size_t bytes,
+                          int64_t offset) {
+  return pwrite(fd,
+                data,
+                rlo__min_size(bytes, (size_t)rlo__thresholds.base_call_bytes),
+                (off_t)offset);
+}
+
+static int call_allocate(int fd, int64_t offset, int64_t bytes) {
+  /* Not posix_fallocate: where the file system cannot allocate, glibc writes a
+   * byte into every block, for hours over a network. */
+  return fallocate(fd, 0, (off_t)offset, (off_t)bytes);
+}
+
+static int call_get_free(int fd, int64_t *out_bytes) {
+  struct statvfs st;
+  if (fstatvfs(fd, &st) != 0) {
+    return -1;
+  }
+  if (!rlo__mul((int64_t)st.f_bavail, (int64_t)st.f_frsize, out_bytes)) {
+    *out_bytes = INT64_MAX;
+  }
+  return 0;
+}
+
+static int call_resize(int fd, int64_t bytes) {
+  return ftruncate(fd, (off_t)bytes);
+}
+
+static int call_sync(int fd) {
+  return fdatasync(fd);
+}
+
+static int call_write_back(int fd, int64_t offset, int64_t bytes, bool is_end) {
+  unsigned start = SYNC_FILE_RANGE_WRITE;
+  unsigned end = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                 SYNC_FILE_RANGE_WAIT_AFTER;
+  return sync_file_range(fd, (off_t)offset, (off_t)bytes, is_end ? end : start);
+}
+
+static void call_drop(int fd, int64_t offset, int64_t bytes) {
+  (void)posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);
+}
+
+const rlo__storage_calls rlo__storage_system_calls = {
+    .read = call_read,
+    .write = call_write,
+    .allocate = call_allocate,
+    .get_free = call_get_free,
+    .resize = call_resize,
+    .sync = call_sync,
+    .write_back = call_write_back,
+    .drop = call_drop};
+
+/* --------------------------------------------------------------- direct I/O */
 
 enum {
   /** Of files, where the system does not say it: what no disk exceeds. A file
@@ -298,4 +373,161 @@ int64_t rlo__direct_write(rlo__direct *direct,
   give_back(direct, between);
   errno = error;
   return done;
+}
+
+/* -------------------------------------------------------------------- trail */
+
+enum { PAGE_BYTES = 4096, TRAIL_CHUNKS = 8, TRAIL_RANGES = 128 };
+
+/** Bytes of a file, as ranges. A hull in their place would have the rows
+ *  between, which may be what is read next. */
+typedef struct chunk {
+  int32_t num_ranges;
+  int64_t bytes;
+
+  struct {
+    int64_t begin, end;
+  } ranges[TRAIL_RANGES];
+} chunk;
+
+struct rlo__trail {
+  const rlo__storage_calls *calls;
+  int fd;
+  /** Takes the errno with which written bytes were lost; borrowed. */
+  atomic_int *lost_error;
+  /** Guards the rest. A writer may wait for the disk while others wait for it.
+   */
+  rlo__mutex mutex;
+  chunk read;
+  /** A ring: `num_sent` chunks on their way to the disk, from `oldest` on, then
+   *  the one that is being filled. */
+  chunk written[TRAIL_CHUNKS];
+  int32_t oldest, num_sent;
+};
+
+rlo_status rlo__trail_create(const rlo__storage_calls *calls,
+                             int fd,
+                             atomic_int *lost_error,
+                             rlo__trail **out_trail) {
+  *out_trail = NULL;
+  rlo__trail *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  made->calls = calls;
+  made->fd = fd;
+  made->lost_error = lost_error;
+  rlo_status status = rlo__mutex_init(&made->mutex);
+  if (status != RLO_OK) {
+    rlo__free(made);
+    return status;
+  }
+  *out_trail = made;
+  return RLO_OK;
+}
+
+void rlo__trail_release(rlo__trail *trail) {
+  if (trail != NULL) {
+    rlo__mutex_deinit(&trail->mutex);
+    rlo__free(trail);
+  }
+}
+
+/** Adds a range; the chunk has room. Tells if it is full then. */
+static bool add_range(chunk *c, int64_t begin, int64_t end) {
+  int32_t last = c->num_ranges - 1;
+  if (last >= 0 && begin >= c->ranges[last].begin &&
+      begin <= c->ranges[last].end) {
+    c->bytes -= c->ranges[last].end - c->ranges[last].begin;
+    begin = c->ranges[last].begin;
+    end = rlo__max(c->ranges[last].end, end);
+  } else {
+    ++last;
+  }
+  c->ranges[last].begin = begin;
+  c->ranges[last].end = end;
+  c->num_ranges = last + 1;
+  c->bytes += end - begin;
+  return c->bytes >= rlo__thresholds.service_trail_chunk_bytes ||
+         c->num_ranges == rlo__thresholds.service_trail_ranges;
+}
+
+/** Drops the ranges but for `margin` bytes at their ends. */
+static void drop(const rlo__trail *t, chunk *c, int64_t margin) {
+  for (int32_t i = 0; i < c->num_ranges; ++i) {
+    int64_t begin = c->ranges[i].begin + margin;
+    int64_t bytes = c->ranges[i].end - margin - begin;
+    if (bytes > 0) {
+      t->calls->drop(t->fd, begin, bytes);
+    }
+  }
+  c->num_ranges = 0;
+  c->bytes = 0;
+}
+
+void rlo__trail_read(rlo__trail *t, int64_t position, int64_t bytes) {
+  if (t == NULL || bytes < rlo__thresholds.service_trail_read_bytes) {
+    return;
+  }
+  rlo__mutex_lock(&t->mutex);
+  if (add_range(&t->read, position, position + bytes)) {
+    drop(t, &t->read, 0);
+  }
+  rlo__mutex_unlock(&t->mutex);
+}
+
+/** Starts, or ends, to write a chunk back; goes on after a failure. */
+static void write_back(rlo__trail *t, const chunk *c, bool is_end) {
+  for (int32_t i = 0; i < c->num_ranges; ++i) {
+    int64_t begin = c->ranges[i].begin;
+    int64_t bytes = c->ranges[i].end - begin;
+    int none = 0;
+    int result;
+    do {
+      result = t->calls->write_back(t->fd, begin, bytes, is_end);
+    } while (result != 0 && errno == EINTR);
+    /* Where the file system or a sandbox does not know the call, the system
+     * writes back when it wants to. */
+    if (result != 0 && errno != ENOSYS && errno != EINVAL && errno != ESPIPE &&
+        errno != EPERM) {
+      (void)atomic_compare_exchange_strong(t->lost_error, &none, errno);
+    }
+  }
+}
+
+void rlo__trail_written(rlo__trail *t, int64_t position, int64_t bytes) {
+  if (t == NULL || bytes == 0) {
+    return;
+  }
+  /* Whole pages go to the disk. */
+  int64_t begin = position - position % PAGE_BYTES;
+  int64_t end = position + bytes;
+  end +=
+      rlo__min((PAGE_BYTES - end % PAGE_BYTES) % PAGE_BYTES, INT64_MAX - end);
+  rlo__mutex_lock(&t->mutex);
+  chunk *filled = &t->written[(t->oldest + t->num_sent) % TRAIL_CHUNKS];
+  if (add_range(filled, begin, end)) {
+    write_back(t, filled, false);
+    if (++t->num_sent == TRAIL_CHUNKS) {
+      chunk *oldest = &t->written[t->oldest];
+      write_back(t, oldest, true);
+      /* Who writes the rest of a page would have to read it again. */
+      drop(t, oldest, PAGE_BYTES);
+      t->oldest = (t->oldest + 1) % TRAIL_CHUNKS;
+      --t->num_sent;
+    }
+  }
+  rlo__mutex_unlock(&t->mutex);
+}
+
+void rlo__trail_drop_written(rlo__trail *t) {
+  if (t == NULL) {
+    return;
+  }
+  rlo__mutex_lock(&t->mutex);
+  for (int32_t i = 0; i < TRAIL_CHUNKS; ++i) {
+    drop(t, &t->written[i], PAGE_BYTES);
+  }
+  t->num_sent = 0;
+  rlo__mutex_unlock(&t->mutex);
 }
