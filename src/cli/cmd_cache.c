@@ -20,9 +20,6 @@ typedef struct cache_request {
   const char *suite_path;
   /* The pairs of warm. */
   rlo__pair_suite suite;
-  /* While it is open. */
-  rlo__session *session;
-  rlo__report report;
 } cache_request;
 
 /* Prints what is there, or was. */
@@ -62,22 +59,15 @@ static void print_info(const rlo_cache_info *info,
 
 static int show(bool is_json) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
-  if (rlo_cache_inspect(rlo__cache_dir(), &info) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_cache_inspect(rlo__cache_dir(), &info)));
   print_info(&info, false, is_json);
   return RLO__EXIT_OK;
 }
 
 static int clear(bool is_json) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
-  int code = rlo__rights_check("the cache is not cleared");
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  if (rlo_cache_clear(rlo__cache_dir(), &info) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__rights_check("the cache is not cleared"));
+  RLO__EXIT_TRY(rlo__check(rlo_cache_clear(rlo__cache_dir(), &info)));
   print_info(&info, true, is_json);
   return RLO__EXIT_OK;
 }
@@ -100,144 +90,102 @@ static const char *const common_pairs[][3] = {
     {"u8[8,3,224,224]", "u8[8,224,224,3]", "0,2,3,1"},
     {"u8[1024,1024]", "u8[1024,1024]{0,1}", NULL}};
 
-static int add_common_pairs(rlo__pair_suite *suite) {
-  int code = RLO__EXIT_OK;
-  const size_t count = sizeof(common_pairs) / sizeof(common_pairs[0]);
-  for (size_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    const char *const *pair = common_pairs[n];
-    code = rlo__pair_suite_add(suite, "cache", pair[0], pair[1], pair[2]);
-  }
-  return code;
-}
-
 /* Some drivers compile a part at the first launch only, and keep that in a
  * directory of their own. */
-static int launch(rlo__session *session,
-                  rlo_plan *plan,
-                  const rlo_problem *problem) {
+static int launch(const rlo__pair_run *run, rlo_plan *plan) {
   cl_mem src = NULL;
   cl_mem dst = NULL;
-  int code =
-      rlo__session_create_buffer(session, (size_t)problem->src_bytes, &src);
+  int code = rlo__session_create_buffer(
+      run->session, (size_t)run->problem->src_bytes, &src);
   if (code == RLO__EXIT_OK) {
-    code =
-        rlo__session_create_buffer(session, (size_t)problem->dst_bytes, &dst);
+    code = rlo__session_create_buffer(
+        run->session, (size_t)run->problem->dst_bytes, &dst);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__session_run(session, plan, src, dst);
+    code = rlo__session_run(run->session, plan, src, dst);
   }
-  rlo_buffer_release(session->context, dst);
-  rlo_buffer_release(session->context, src);
+  rlo_buffer_release(run->session->context, dst);
+  rlo_buffer_release(run->session->context, src);
   return code;
 }
 
-static void print_warmed(cache_request *request,
-                         const rlo__pair *pair,
+static void print_warmed(const rlo__pair_run *run,
                          const char *family,
                          const rlo_context_stats *before,
                          const rlo_context_stats *after) {
   const int64_t built = after->programs_built - before->programs_built;
   const int64_t found = after->disk_hits - before->disk_hits +
                         after->program_hits - before->program_hits;
-  rlo__shape_text src;
-  rlo__shape_text dst;
-  rlo__shape_text_make(&pair->src, &src);
-  rlo__shape_text_make(&pair->dst, &dst);
-  rlo__report *r = &request->report;
-  rlo__report_line(r,
+  rlo__report_line(run->report,
                    "",
                    "%s %s: %s, %" PRId64 " compiled, %" PRId64 " found",
-                   src.text,
-                   dst.text,
+                   run->src,
+                   run->dst,
                    family,
                    built,
                    found);
-  RLO__REPORT_OBJECT(r,
+  RLO__REPORT_OBJECT(run->report,
                      NULL,
-                     RLO__STRING("src", NULL, src.text),
-                     RLO__STRING("dst", NULL, dst.text),
+                     RLO__STRING("src", NULL, run->src),
+                     RLO__STRING("dst", NULL, run->dst),
                      RLO__STRING("family", NULL, family),
                      RLO__INT("programs_compiled", NULL, built),
                      RLO__INT("programs_found", NULL, found));
-  fflush(stdout);
 }
 
-static int warm_pair(void *payload,
-                     const rlo__pair *pair,
-                     const rlo_problem *problem) {
-  cache_request *request = payload;
-  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
-  if (rlo_context_get_stats(request->session->context, &before) != RLO_OK) {
-    return rlo__fail_last();
-  }
+static int warm_plan(const rlo__pair_run *run,
+                     rlo_plan *plan,
+                     const rlo_context_stats *before) {
+  rlo_context *context = run->session->context;
+  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  RLO__EXIT_TRY(rlo__check(rlo_plan_prepare(plan)));
+  RLO__EXIT_TRY(launch(run, plan));
+  RLO__EXIT_TRY(rlo__check(rlo_plan_get_info(plan, &info)));
+  RLO__EXIT_TRY(rlo__check(rlo_context_get_stats(context, &after)));
+  print_warmed(run, info.family, before, &after);
+  return RLO__EXIT_OK;
+}
+
+static int warm_pair(void *payload, const rlo__pair_run *run) {
+  (void)payload;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   /* Buffers are aligned. The program for memory that is not aligned is compiled
    * when such memory is first enqueued. */
   options.is_aligned = true;
   rlo_plan *plan = NULL;
-  if (rlo_plan_create(request->session->context, problem, &options, &plan) !=
-      RLO_OK) {
-    return rlo__fail_last();
-  }
-  int code = rlo_plan_prepare(plan) == RLO_OK
-                 ? launch(request->session, plan, problem)
-                 : rlo__fail_last();
-  if (code == RLO__EXIT_OK) {
-    rlo_plan_info info = RLO_PLAN_INFO_INIT;
-    rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-    if (rlo_plan_get_info(plan, &info) == RLO_OK &&
-        rlo_context_get_stats(request->session->context, &after) == RLO_OK) {
-      print_warmed(request, pair, info.family, &before, &after);
-    } else {
-      code = rlo__fail_last();
-    }
-  }
+  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
+  RLO__EXIT_TRY(
+      rlo__check(rlo_context_get_stats(run->session->context, &before)));
+  RLO__EXIT_TRY(rlo__check(
+      rlo_plan_create(run->session->context, run->problem, &options, &plan)));
+  const int code = warm_plan(run, plan, &before);
   rlo_plan_release(plan);
   return code;
 }
 
-static int warm_all(cache_request *request) {
-  rlo__report *r = &request->report;
-  rlo__report_begin(r, request->common.is_json, 0);
-  RLO__REPORT(r, RLO__STRING("device", NULL, request->session->device_name));
-  rlo__report_open(r, "pairs", '[');
-  int code = rlo__pair_suite_run(&request->suite, warm_pair, request);
-  rlo__report_end(r);
-  return code;
-}
-
-static int warm_in_session(void *payload) {
-  cache_request *request = payload;
-  rlo__session session;
-  int code = rlo__session_init(&request->common.device, &session);
-  if (code == RLO__EXIT_OK) {
-    request->session = &session;
-    code = warm_all(request);
-  }
-  rlo__session_deinit(&session);
-  return code;
-}
-
 /* Reads and checks all pairs before the first program is compiled. */
+static int read_pairs(cache_request *request) {
+  const size_t count = sizeof(common_pairs) / sizeof(common_pairs[0]);
+  if (request->suite_path != NULL) {
+    return rlo__pair_suite_read(&request->suite, request->suite_path);
+  }
+  for (size_t n = 0; n < count; ++n) {
+    const char *const *pair = common_pairs[n];
+    RLO__EXIT_TRY(
+        rlo__pair_suite_add(&request->suite, pair[0], pair[1], pair[2]));
+  }
+  return RLO__EXIT_OK;
+}
+
 static int warm(cache_request *request) {
-  int code =
-      request->suite_path == NULL
-          ? add_common_pairs(&request->suite)
-          : rlo__pair_suite_read(&request->suite, "cache", request->suite_path);
+  static const rlo__pair_work work = {NULL, warm_pair, NULL};
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
-  if (code == RLO__EXIT_OK &&
-      rlo_cache_inspect(rlo__cache_dir(), &info) != RLO_OK) {
-    code = rlo__fail_last();
-  }
-  if (code == RLO__EXIT_OK && !info.is_usable) {
-    code = rlo__fail("compiled programs are not stored: %s", info.reason);
-  }
-  if (code == RLO__EXIT_OK) {
-    code = rlo__subprocess_run(
-        request->common.is_isolated, warm_in_session, request);
-  }
-  rlo__pair_suite_deinit(&request->suite);
-  return code;
+  RLO__EXIT_TRY(read_pairs(request));
+  RLO__EXIT_TRY(rlo__check(rlo_cache_inspect(rlo__cache_dir(), &info)));
+  return info.is_usable
+             ? rlo__pair_suite_run(&request->suite, &request->common, &work)
+             : rlo__fail("compiled programs are not stored: %s", info.reason);
 }
 
 /* ------------------------------------------------------------------ command */
@@ -255,34 +203,26 @@ static int run(int argc, char **argv) {
 
   enum { SHOW, CLEAR, WARM };
 
-  cache_request request = {0};
-  int code =
-      rlo__options_take(&rlo__cmd_cache, argc, argv, &request, &request.common);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  cache_request request = {.suite.verb = "cache"};
   char **operands;
-  code = rlo__operands_take(argc, argv, 1, "show, clear or warm", &operands);
   int32_t word = 0;
-  if (code == RLO__EXIT_OK) {
-    code = rlo__word_parse(argv[0], NULL, operands[0], words, 3, &word);
-  }
-  if (code == RLO__EXIT_OK && word != WARM &&
+  RLO__EXIT_TRY(rlo__options_take(
+      &rlo__cmd_cache, argc, argv, &request, &request.common));
+  RLO__EXIT_TRY(
+      rlo__operands_take(argc, argv, 1, "show, clear or warm", &operands));
+  RLO__EXIT_TRY(rlo__word_parse(argv[0], NULL, operands[0], words, 3, &word));
+  if (word != WARM &&
       (request.suite_path != NULL || request.common.is_device_given)) {
-    code = rlo__fail_usage(
+    return rlo__fail_usage(
         argv[0], "--suite and --device are of warm, not of %s", words[word]);
   }
-  if (code != RLO__EXIT_OK) {
-    return code;
+  if (word != WARM) {
+    return word == SHOW ? show(request.common.is_json)
+                        : clear(request.common.is_json);
   }
-  switch (word) {
-    case SHOW:
-      return show(request.common.is_json);
-    case CLEAR:
-      return clear(request.common.is_json);
-    default:
-      return warm(&request);
-  }
+  const int code = warm(&request);
+  rlo__pair_suite_deinit(&request.suite);
+  return code;
 }
 
 const rlo__command rlo__cmd_cache = {

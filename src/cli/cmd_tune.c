@@ -34,28 +34,19 @@ typedef struct tune_request {
   const char *permutation;
   double seconds;
   bool is_again;
-  /* While it is open. */
-  rlo__session *session;
-  rlo__report report;
 } tune_request;
 
-static void print_result(tune_request *request,
-                         const rlo__pair *pair,
-                         const rlo_plan_info *info) {
-  rlo__shape_text src;
-  rlo__shape_text dst;
-  rlo__shape_text_make(&pair->src, &src);
-  rlo__shape_text_make(&pair->dst, &dst);
+static void print_result(const rlo__pair_run *run, const rlo_plan_info *info) {
   const bool is_measured = info->decision == RLO_PLAN_DECISION_MEASURE;
-  rlo__report *r = &request->report;
+  rlo__report *r = run->report;
   if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
-    rlo__report_line(r, "", "%s %s: nothing to measure", src.text, dst.text);
+    rlo__report_line(r, "", "%s %s: nothing to measure", run->src, run->dst);
   } else {
     rlo__report_line(r,
                      "",
                      "%s %s: %s, %s, %.3f of the copy limit%s",
-                     src.text,
-                     dst.text,
+                     run->src,
+                     run->dst,
                      info->family,
                      info->schedule,
                      info->measured_fraction,
@@ -63,67 +54,40 @@ static void print_result(tune_request *request,
   }
   RLO__REPORT_OBJECT(r,
                      NULL,
-                     RLO__STRING("src", NULL, src.text),
-                     RLO__STRING("dst", NULL, dst.text),
+                     RLO__STRING("src", NULL, run->src),
+                     RLO__STRING("dst", NULL, run->dst),
                      RLO__STRING("family", NULL, info->family),
                      RLO__STRING("schedule", NULL, info->schedule),
                      RLO__REAL("fraction", info->measured_fraction),
                      RLO__BOOL("is_measured", is_measured));
-  fflush(stdout);
+}
+
+static void begin(void *payload, const rlo__pair_run *run) {
+  const tune_request *request = payload;
+  if (request->is_again) {
+    rlo_context_clear_wisdom(run->session->context);
+  }
+  RLO__REPORT(run->report, RLO__STRING("path", NULL, request->path.text));
 }
 
 /* Measures one pair and saves the wisdom. */
-static int tune_pair(void *payload,
-                     const rlo__pair *pair,
-                     const rlo_problem *problem) {
-  tune_request *request = payload;
+static int tune_pair(void *payload, const rlo__pair_run *run) {
+  const tune_request *request = payload;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.effort = RLO_EFFORT_MEASURE;
   options.measure_seconds = request->seconds;
   rlo_plan *plan = NULL;
-  if (rlo_plan_create(request->session->context, problem, &options, &plan) !=
-      RLO_OK) {
-    return rlo__fail_last();
-  }
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  int code = rlo_plan_get_info(plan, &info) == RLO_OK ? RLO__EXIT_OK
-                                                      : rlo__fail_last();
-  if (code == RLO__EXIT_OK) {
-    print_result(request, pair, &info);
-  }
-  if (code == RLO__EXIT_OK && info.decision == RLO_PLAN_DECISION_MEASURE) {
-    /* Saved after each pair, so that an interrupt loses nothing. */
-    code = rlo__wisdom_file_save(request->session->context, &request->path);
-  }
+  RLO__EXIT_TRY(rlo__check(
+      rlo_plan_create(run->session->context, run->problem, &options, &plan)));
+  const rlo_status status = rlo_plan_get_info(plan, &info);
   rlo_plan_release(plan);
-  return code;
-}
-
-static int tune_all(tune_request *request) {
-  if (request->is_again) {
-    rlo_context_clear_wisdom(request->session->context);
-  }
-  rlo__report *r = &request->report;
-  rlo__report_begin(r, request->common.is_json, 0);
-  RLO__REPORT(r,
-              RLO__STRING("device", NULL, request->session->device_name),
-              RLO__STRING("path", NULL, request->path.text));
-  rlo__report_open(r, "pairs", '[');
-  int code = rlo__pair_suite_run(&request->suite, tune_pair, request);
-  rlo__report_end(r);
-  return code;
-}
-
-static int tune(void *payload) {
-  tune_request *request = payload;
-  rlo__session session;
-  int code = rlo__session_init(&request->common.device, &session);
-  if (code == RLO__EXIT_OK) {
-    request->session = &session;
-    code = tune_all(request);
-  }
-  rlo__session_deinit(&session);
-  return code;
+  RLO__EXIT_TRY(rlo__check(status));
+  print_result(run, &info);
+  /* Saved after each pair, so that an interrupt loses nothing. */
+  return info.decision == RLO_PLAN_DECISION_MEASURE
+             ? rlo__wisdom_file_save(run->session->context, &request->path)
+             : RLO__EXIT_OK;
 }
 
 /* --------------------------------------------------------- what is saved */
@@ -132,21 +96,27 @@ static int tune(void *payload) {
 typedef struct printer {
   rlo__report report;
   int32_t num_records;
-  /* The previous record's. */
-  char device[512];
-  char driver[512];
-  uint64_t table;
+  /* The device and driver of the records before. */
+  char heading[1100];
 } printer;
 
-static bool is_new_device(printer *p, const rlo_wisdom_record *record) {
-  if (p->num_records > 0 && strcmp(p->device, record->device) == 0 &&
-      strcmp(p->driver, record->driver) == 0 && p->table == record->table) {
-    return false;
+/* Prints the heading of a record in text, unless it is that of the one
+ * before. */
+static void print_heading(printer *p,
+                          const rlo_wisdom_record *record,
+                          bool is_current) {
+  char heading[sizeof(p->heading)];
+  snprintf(heading,
+           sizeof(heading),
+           "%s, driver %s%s",
+           record->device,
+           record->driver,
+           is_current ? "" : " (of another table of kernels: not used)");
+  if (strcmp(heading, p->heading) != 0) {
+    rlo__report_line(
+        &p->report, "", "%s%s", p->num_records == 0 ? "" : "\n", heading);
+    memcpy(p->heading, heading, sizeof(heading));
   }
-  snprintf(p->device, sizeof(p->device), "%s", record->device);
-  snprintf(p->driver, sizeof(p->driver), "%s", record->driver);
-  p->table = record->table;
-  return true;
 }
 
 static void print_record(void *payload, const rlo_wisdom_record *record) {
@@ -159,16 +129,7 @@ static void print_record(void *payload, const rlo_wisdom_record *record) {
            "%016" PRIx64 "%016" PRIx64,
            record->problem[0],
            record->problem[1]);
-  if (is_new_device(p, record)) {
-    rlo__report_line(
-        r,
-        "",
-        "%s%s, driver %s%s",
-        p->num_records == 0 ? "" : "\n",
-        record->device,
-        record->driver,
-        is_current ? "" : " (of another table of kernels: not used)");
-  }
+  print_heading(p, record, is_current);
   rlo__report_line(r,
                    "",
                    "  %5.3f  %-12s %-26s %s, aligned to %" PRId64 "%s",
@@ -234,10 +195,7 @@ static int show_saved(const char *path, bool is_json) {
 }
 
 static int clear_saved(const char *path) {
-  int code = rlo__rights_check("the wisdom is not cleared");
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(rlo__rights_check("the wisdom is not cleared"));
   if (unlink(path) != 0 && errno != ENOENT) {
     return rlo__fail("cannot remove %s: %s", path, strerror(errno));
   }
@@ -248,10 +206,7 @@ static int clear_saved(const char *path) {
 static int run_word(const tune_request *request, const char *word) {
   static const char *const words[] = {"show", "clear", "path"};
   int32_t n = 0;
-  int code = rlo__word_parse("tune", NULL, word, words, 3, &n);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(rlo__word_parse("tune", NULL, word, words, 3, &n));
   if (request->common.is_json && n != 0) {
     return rlo__fail_usage("tune", "--json applies to show only");
   }
@@ -283,27 +238,34 @@ static int take_seconds(const char *verb, const char *value, void *field) {
 
 /* Reads and checks all pairs before the first one is measured. */
 static int read_pairs(tune_request *request, int argc, char **argv) {
-  const char *suite_path = request->suite_path;
-  const char *permutation = request->permutation;
   char **operands;
-  if (suite_path != NULL) {
-    if (permutation != NULL) {
-      return rlo__fail_usage(
-          argv[0], "--perm applies to two shapes; a suite has its own");
-    }
-    int code = rlo__operands_take(
-        argc, argv, 0, "no shapes beside --suite", &operands);
-    return code != RLO__EXIT_OK
-               ? code
-               : rlo__pair_suite_read(&request->suite, argv[0], suite_path);
+  if (request->suite_path == NULL) {
+    RLO__EXIT_TRY(rlo__operands_take(
+        argc, argv, 2, "a source and a destination shape", &operands));
+    return rlo__pair_suite_add(
+        &request->suite, operands[0], operands[1], request->permutation);
   }
-  int code = rlo__operands_take(
-      argc, argv, 2, "a source and a destination shape", &operands);
-  if (code != RLO__EXIT_OK) {
-    return code;
+  if (request->permutation != NULL) {
+    return rlo__fail_usage(argv[0],
+                           "--perm applies to two shapes; a suite has its own");
   }
-  return rlo__pair_suite_add(
-      &request->suite, argv[0], operands[0], operands[1], permutation);
+  RLO__EXIT_TRY(
+      rlo__operands_take(argc, argv, 0, "no shapes beside --suite", &operands));
+  return rlo__pair_suite_read(&request->suite, request->suite_path);
+}
+
+/* Tunes all pairs. */
+static int tune(tune_request *request, int argc, char **argv) {
+  const rlo__pair_work work = {begin, tune_pair, request};
+  int code = read_pairs(request, argc, argv);
+  if (code == RLO__EXIT_OK) {
+    code = rlo__wisdom_path_find(&request->path);
+  }
+  if (code == RLO__EXIT_OK) {
+    code = rlo__pair_suite_run(&request->suite, &request->common, &work);
+  }
+  rlo__pair_suite_deinit(&request->suite);
+  return code;
 }
 
 static const rlo__option options[] = {
@@ -318,24 +280,14 @@ static const rlo__option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  tune_request request = {0};
-  int code =
-      rlo__options_take(&rlo__cmd_tune, argc, argv, &request, &request.common);
-  if (code != RLO__EXIT_OK) {
-    return code;
+  tune_request request = {.suite.verb = argv[0]};
+  RLO__EXIT_TRY(
+      rlo__options_take(&rlo__cmd_tune, argc, argv, &request, &request.common));
+  if (request.suite_path != NULL || argc - optind != 1) {
+    return tune(&request, argc, argv);
   }
-  const bool has_word = request.suite_path == NULL && argc - optind == 1;
-  code = has_word ? RLO__EXIT_OK : read_pairs(&request, argc, argv);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__wisdom_path_find(&request.path);
-  }
-  if (code == RLO__EXIT_OK) {
-    code = has_word ? run_word(&request, argv[optind])
-                    : rlo__subprocess_run(
-                          request.common.is_isolated, tune, &request);
-  }
-  rlo__pair_suite_deinit(&request.suite);
-  return code;
+  RLO__EXIT_TRY(rlo__wisdom_path_find(&request.path));
+  return run_word(&request, argv[optind]);
 }
 
 const rlo__command rlo__cmd_tune = {

@@ -9,56 +9,38 @@
 
 #include "relayout/ops.h"
 
+#include "base/alloc.h"
 #include "display.h"
 #include "message.h"
 #include "options.h"
+#include "subprocess.h"
 
-enum { MAX_LINE_BYTES = 65536, MAX_PAIRS = 1 << 16 };
-
-/* The capacity doubles when the count reaches a power of two. */
-static int reserve(rlo__pair_suite *suite) {
-  if (suite->count == MAX_PAIRS) {
-    return rlo__fail("a suite has at most %d pairs", MAX_PAIRS);
-  }
-  if ((suite->count & (suite->count - 1)) == 0) {
-    size_t room = suite->count == 0 ? 1 : 2 * (size_t)suite->count;
-    rlo__pair *pairs = realloc(suite->pairs, room * sizeof(*pairs));
-    if (pairs == NULL) {
-      return rlo__fail("cannot get memory for %zu pairs", room);
-    }
-    suite->pairs = pairs;
-  }
-  return RLO__EXIT_OK;
-}
+enum { MAX_PAIRS = 1 << 16 };
 
 int rlo__pair_suite_add(rlo__pair_suite *suite,
-                        const char *verb,
                         const char *src,
                         const char *dst,
                         const char *permutation) {
-  int code = reserve(suite);
-  if (code != RLO__EXIT_OK) {
-    return code;
+  if (suite->count == MAX_PAIRS) {
+    return rlo__fail("a suite has at most %d pairs", MAX_PAIRS);
   }
+  RLO__EXIT_TRY(rlo__check(rlo__array_reserve(&suite->pairs,
+                                              sizeof(*suite->pairs),
+                                              suite->count + 1,
+                                              &suite->capacity)));
   rlo__pair *pair = &suite->pairs[suite->count];
-  code = rlo__shape_operand_parse(src, &pair->src);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__shape_operand_parse(dst, &pair->dst);
-  }
-  if (code == RLO__EXIT_OK) {
-    code = rlo__permutation_parse(verb,
-                                  "the permutation",
-                                  permutation,
-                                  pair->src.rank,
-                                  pair->permutation);
-  }
-  suite->count += code == RLO__EXIT_OK;
-  return code;
+  RLO__EXIT_TRY(rlo__shape_operand_parse(src, &pair->src));
+  RLO__EXIT_TRY(rlo__shape_operand_parse(dst, &pair->dst));
+  RLO__EXIT_TRY(rlo__permutation_parse(suite->verb,
+                                       "the permutation",
+                                       permutation,
+                                       pair->src.rank,
+                                       pair->permutation));
+  ++suite->count;
+  return RLO__EXIT_OK;
 }
 
-int rlo__pair_suite_add_line(rlo__pair_suite *suite,
-                             const char *verb,
-                             char *line) {
+int rlo__pair_suite_add_line(rlo__pair_suite *suite, char *line) {
   static const char blanks[] = " \t\r\n";
   char *rest = NULL;
   const char *src = strtok_r(line, blanks, &rest);
@@ -70,45 +52,29 @@ int rlo__pair_suite_add_line(rlo__pair_suite *suite,
   if (dst == NULL || strtok_r(NULL, blanks, &rest) != NULL) {
     return rlo__fail("expected two shapes and optionally a permutation");
   }
-  return rlo__pair_suite_add(suite, verb, src, dst, permutation);
+  return rlo__pair_suite_add(suite, src, dst, permutation);
 }
 
-static int read_lines(rlo__pair_suite *suite,
-                      const char *verb,
-                      const char *path,
-                      FILE *file,
-                      char *line) {
-  int code = RLO__EXIT_OK;
-  for (int64_t number = 1;
-       code == RLO__EXIT_OK && fgets(line, MAX_LINE_BYTES, file) != NULL;
-       ++number) {
-    rlo__message_set_place(path, number);
-    bool is_whole = strchr(line, '\n') != NULL || feof(file);
-    code = is_whole ? rlo__pair_suite_add_line(suite, verb, line)
-                    : rlo__fail("the line has more than %d bytes",
-                                MAX_LINE_BYTES - 2);
-  }
-  rlo__message_set_place(NULL, 0);
-  if (code == RLO__EXIT_OK && ferror(file)) {
-    code = rlo__fail("cannot read %s: %s", path, strerror(errno));
-  }
-  return code;
-}
-
-int rlo__pair_suite_read(rlo__pair_suite *suite,
-                         const char *verb,
-                         const char *path) {
+int rlo__pair_suite_read(rlo__pair_suite *suite, const char *path) {
   const bool is_stdin = strcmp(path, "-") == 0;
-  FILE *file = is_stdin ? stdin : fopen(path, "r");
+  const char *name = is_stdin ? "standard input" : path;
+  FILE *file = is_stdin ? stdin : fopen(path, "re");
+  char *line = NULL;
+  size_t capacity = 0;
+  int code = RLO__EXIT_OK;
   if (file == NULL) {
     return rlo__fail("cannot open %s: %s", path, strerror(errno));
   }
-  char *line = malloc(MAX_LINE_BYTES);
-  int code =
-      line == NULL
-          ? rlo__fail("cannot get %d bytes of memory", MAX_LINE_BYTES)
-          : read_lines(
-                suite, verb, is_stdin ? "standard input" : path, file, line);
+  for (int64_t number = 1;
+       code == RLO__EXIT_OK && getline(&line, &capacity, file) >= 0;
+       ++number) {
+    rlo__message_set_place(name, number);
+    code = rlo__pair_suite_add_line(suite, line);
+  }
+  rlo__message_set_place(NULL, 0);
+  if (code == RLO__EXIT_OK && !feof(file)) {
+    code = rlo__fail("cannot read %s: %s", name, strerror(errno));
+  }
   free(line);
   if (!is_stdin) {
     fclose(file);
@@ -116,26 +82,65 @@ int rlo__pair_suite_read(rlo__pair_suite *suite,
   return code;
 }
 
-int rlo__pair_suite_run(const rlo__pair_suite *suite,
-                        rlo__pair_fn fn,
-                        void *payload) {
-  rlo_problem *problem = calloc(1, sizeof(*problem));
-  if (problem == NULL) {
-    return rlo__fail("cannot get %zu bytes of memory", sizeof(*problem));
+void rlo__pair_suite_deinit(rlo__pair_suite *suite) {
+  rlo__free(suite->pairs);
+  *suite = (rlo__pair_suite){0};
+}
+
+/* ------------------------------------------------------------------ running */
+
+typedef struct suite_run {
+  const rlo__pair_suite *suite;
+  const rlo__common_options *common;
+  const rlo__pair_work *work;
+  rlo__session session;
+  rlo__report report;
+  rlo__shape_text src, dst;
+  rlo_problem problem;
+} suite_run;
+
+static int run_pair(suite_run *r, const rlo__pair *pair, rlo__pair_run *run) {
+  RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
+      &pair->src, &pair->dst, pair->permutation, &r->problem)));
+  run->src = rlo__shape_text_make(&pair->src, &r->src);
+  run->dst = rlo__shape_text_make(&pair->dst, &r->dst);
+  RLO__EXIT_TRY(r->work->work(r->work->payload, run));
+  fflush(stdout);
+  return RLO__EXIT_OK;
+}
+
+static int run_on_device(void *payload) {
+  suite_run *r = payload;
+  rlo__pair_run run = {&r->session, &r->report, &r->problem, "", ""};
+  int code = rlo__session_init(&r->common->device, &r->session);
+  if (code == RLO__EXIT_OK) {
+    rlo__report_begin(&r->report, r->common->is_json, 0);
+    RLO__REPORT(&r->report,
+                RLO__STRING("device", NULL, r->session.device_name));
+    if (r->work->begin != NULL) {
+      r->work->begin(r->work->payload, &run);
+    }
+    rlo__report_open(&r->report, "pairs", '[');
+    for (size_t n = 0; code == RLO__EXIT_OK && n < r->suite->count; ++n) {
+      code = run_pair(r, &r->suite->pairs[n], &run);
+    }
+    rlo__report_end(&r->report);
   }
-  int code = RLO__EXIT_OK;
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < suite->count; ++n) {
-    const rlo__pair *pair = &suite->pairs[n];
-    code = rlo_relayout_lower(
-               &pair->src, &pair->dst, pair->permutation, problem) == RLO_OK
-               ? fn(payload, pair, problem)
-               : rlo__fail_last();
-  }
-  free(problem);
+  rlo__session_deinit(&r->session);
   return code;
 }
 
-void rlo__pair_suite_deinit(rlo__pair_suite *suite) {
-  free(suite->pairs);
-  *suite = (rlo__pair_suite){0};
+int rlo__pair_suite_run(const rlo__pair_suite *suite,
+                        const rlo__common_options *common,
+                        const rlo__pair_work *work) {
+  suite_run *r = rlo__alloc(sizeof(*r));
+  if (r == NULL) {
+    return rlo__fail_last();
+  }
+  r->suite = suite;
+  r->common = common;
+  r->work = work;
+  const int code = rlo__subprocess_run(common->is_isolated, run_on_device, r);
+  rlo__free(r);
+  return code;
 }

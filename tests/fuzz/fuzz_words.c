@@ -67,9 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check_numbers(text);
   check_lists(text);
   check_devices(text);
-  rlo__pair_suite suite = {0};
-  if (rlo__pair_suite_add_line(&suite, "fuzz", text) == RLO__EXIT_OK) {
-    for (int32_t n = 0; n < suite.count; ++n) {
+  rlo__pair_suite suite = {.verb = "fuzz"};
+  if (rlo__pair_suite_add_line(&suite, text) == RLO__EXIT_OK) {
+    for (size_t n = 0; n < suite.count; ++n) {
       fuzz_check_shape(&suite.pairs[n].src);
       fuzz_check_shape(&suite.pairs[n].dst);
     }
