@@ -178,7 +178,3 @@ int64_t test_plan_define(const rlo__launch *launch, const char *name) {
   ck_abort_msg("the launch of %s has no %s", launch->kernel_file, name);
   return -1;
 }
-
-uint32_t test_plan_quotient(uint32_t n, uint32_t magic, int32_t log2) {
-  return (uint32_t)(((uint64_t)(n + n) * magic) >> 32) >> log2;
-}

@@ -67,7 +67,4 @@ const rlo_plan_candidate *test_plan_candidate(const test_plan *plan,
 /** The first value of a constant of a launch; fails the test if it has none. */
 int64_t test_plan_define(const rlo__launch *launch, const char *name);
 
-/** Division by a number of rlo__gpu_magic, as kernels do it. */
-uint32_t test_plan_quotient(uint32_t n, uint32_t magic, int32_t log2);
-
 #endif

@@ -275,28 +275,3 @@ RLO_TEST(test_planner__says_which_limit_a_problem_exceeds) {
                    "its 0 guards need 436 bytes of arguments; the device takes "
                    "256");
 }
-
-RLO_TEST(test_planner__turns_guards_that_count_down) {
-  /* Two cells of padding before the row: 0 <= j - 2. */
-  static const int64_t extents[] = {10, 40};
-  static const int64_t src[] = {38, 1};
-  static const int64_t dst[] = {40, 1};
-  test_plan_make(32, 2, extents, src, dst, &plan.problem);
-  plan.problem.src.base = -2;
-  plan.problem.num_guards = 1;
-  plan.problem.guards[0].form.base = -2;
-  plan.problem.guards[0].form.axis[1] = 1;
-  plan.problem.guards[0].limit = 1000;
-  ck_assert_int_eq(test_plan_try(&plan, "rows", 4, 4), RLO_OK);
-  ck_assert_int_eq(plan.problem.guards[0].form.axis[1], -1);
-
-  /* The kernel wants it back: base, limit, x, y are the last four. */
-  const int64_t *x = &plan.launch.numbers[plan.launch.arguments[23].first];
-  const int64_t *limit = &plan.launch.numbers[plan.launch.arguments[22].first];
-  const int64_t *base = &plan.launch.numbers[plan.launch.arguments[21].first];
-  ck_assert_int_eq(plan.launch.num_arguments, 25);
-  ck_assert_int_eq(*x, 1);
-  ck_assert_int_eq(*base, -2);
-  ck_assert_int_eq(*limit, 38);
-  ck_assert_int_eq(plan.launch.src_base_bytes, -8);
-}
