@@ -412,6 +412,8 @@ static int verify(const run *r) {
   rlo__stream_options options = *r->stream->options;
   options.devices = (rlo__device_choice){.is_none = true};
   options.passes = 1;
+  /* The journal is that of the jobs that have run. */
+  options.is_resumed = false;
   options.is_quiet = true;
   options.is_progress_wanted = false;
   rlo__stream again = *r->stream;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/planning.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/options.h"
@@ -17,26 +15,6 @@
 
 /** One day. */
 #define MAX_MEASURE_SECONDS 86400.0
-
-const rlo__family *const rlo__families[] = {
-#define ROW(NAME) &rlo__family_##NAME,
-    RLO__FAMILIES(ROW)
-#undef ROW
-};
-
-const int32_t rlo__num_families =
-    (int32_t)(sizeof rlo__families / sizeof rlo__families[0]);
-
-const rlo__family *rlo__family_find(rlo_device_class device_class,
-                                    const char *name) {
-  for (int32_t n = 0; n < rlo__num_families; ++n) {
-    if (rlo__families[n]->device_class == device_class &&
-        strcmp(rlo__families[n]->name, name) == 0) {
-      return rlo__families[n];
-    }
-  }
-  return NULL;
-}
 
 const char *rlo__planning_class_name(rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU";

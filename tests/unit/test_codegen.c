@@ -66,8 +66,8 @@ RLO_TEST(test_codegen__options_are_the_constants_in_order) {
                  " -DRLO_UNIT_BYTES=2 -DRLO_GRID_RANK=16 -DRLO_INDEX32=1"
                  " -DRLO_PAD_GUARDS=0 -DRLO_SKIP_GUARDS=0 -DRLO_NT=0"
                  " -DRLO_PREFETCH=1 -DRLO_VECTOR_SHUFFLE=1 -DRLO_DST_ALIGN=2"
-                 " -DRLO_SKINNY_SPLIT=1 -DRLO_SKINNY_N=3 -DRLO_SKINNY_LD=3"
-                 " -DRLO_SKINNY_LONG=2720");
+                 " -DRLO_SKINNY_SPLIT=1 -DRLO_SKINNY_N=3 -DRLO_SKINNY_LONG=2720"
+                 " -DRLO_SKINNY_LD=3");
 }
 
 RLO_TEST(test_codegen__lists_are_separated_by_commas) {
