@@ -19,9 +19,9 @@
 
 /* " -DNAME=v0,v1" for each constant, in the order of the launch; options of a
  * compiler are among them, so that a kernel's name covers them too. */
-static void append_defines(rlo__str *out, const rlo__program_parts *parts) {
-  for (int32_t d = 0; d < parts->num_defines; ++d) {
-    const rlo__define *define = &parts->defines[d];
+static void append_defines(rlo__str *out, const rlo__launch *launch) {
+  for (int32_t d = 0; d < launch->num_defines; ++d) {
+    const rlo__define *define = &launch->defines[d];
     if (strcmp(define->name, RLO__LARGE_BUFFERS) == 0) {
       rlo__str_append(out, LARGE_BUFFER_OPTION);
       continue;
@@ -31,14 +31,14 @@ static void append_defines(rlo__str *out, const rlo__program_parts *parts) {
       rlo__str_printf(out,
                       "%s%" PRId64,
                       k == 0 ? "" : ",",
-                      parts->numbers[define->first + k]);
+                      launch->numbers[define->first + k]);
     }
   }
 }
 
 /* Distinct programs have distinct kernel names. The hash in a name covers the
  * file and the constants. */
-static void name_kernel(const rlo__program_parts *parts,
+static void name_kernel(const rlo__launch *launch,
                         const rlo__kernel_source *source,
                         const char *defines,
                         rlo__program_spec *spec) {
@@ -48,22 +48,22 @@ static void name_kernel(const rlo__program_parts *parts,
   rlo__str name = rlo__str_over(spec->kernel_name, sizeof spec->kernel_name);
   rlo__str_printf(&name,
                   "rlo_%s_%016" PRIx64,
-                  parts->kernel_file,
+                  launch->kernel_file,
                   rlo__hash_finish_u64(&hash));
 }
 
-rlo_status rlo__codegen_parts(const rlo__program_parts *parts,
-                              rlo__program_spec *out_spec) {
+rlo_status rlo__codegen_program(const rlo__launch *launch,
+                                rlo__program_spec *out_spec) {
   memset(out_spec, 0, sizeof *out_spec);
   const rlo__kernel_source *source =
-      rlo__kernel_source_find(parts->kernel_file);
+      rlo__kernel_source_find(launch->kernel_file);
   if (source == NULL) {
     return RLO_FAIL(RLO_INTERNAL,
                     "the kernel file %s.cl is not part of this library",
-                    parts->kernel_file == NULL ? "?" : parts->kernel_file);
+                    launch->kernel_file == NULL ? "?" : launch->kernel_file);
   }
   rlo__str defines = rlo__str_growing();
-  append_defines(&defines, parts);
+  append_defines(&defines, launch);
   rlo_status status = rlo__str_status(&defines);
   if (status != RLO_OK) {
     rlo__str_deinit(&defines);
@@ -74,7 +74,7 @@ rlo_status rlo__codegen_parts(const rlo__program_parts *parts,
   spec.source = source->text;
   spec.source_bytes = source->text_bytes;
   spec.has_own_builtins = true;
-  name_kernel(parts, source, rlo__str_text(&defines), &spec);
+  name_kernel(launch, source, rlo__str_text(&defines), &spec);
   rlo__str options = rlo__str_growing();
   /* -w: on processors without AVX-512 PoCL's clang warns, on the caller's
    * standard error, that vectors of 64 bytes are passed in another way. */
@@ -86,15 +86,6 @@ rlo_status rlo__codegen_parts(const rlo__program_parts *parts,
   RLO_TRY(rlo__str_take(&options, &spec.options));
   *out_spec = spec;
   return RLO_OK;
-}
-
-rlo_status rlo__codegen_program(const rlo__launch *launch,
-                                rlo__program_spec *out_spec) {
-  const rlo__program_parts parts = {.kernel_file = launch->kernel_file,
-                                    .defines = launch->defines,
-                                    .num_defines = launch->num_defines,
-                                    .numbers = launch->numbers};
-  return rlo__codegen_parts(&parts, out_spec);
 }
 
 uint64_t rlo__codegen_hash(const rlo__program_spec *spec) {

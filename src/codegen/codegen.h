@@ -24,19 +24,6 @@ typedef struct rlo__program_spec {
   bool has_own_builtins;
 } rlo__program_spec;
 
-/** The parts of a program: a kernel file, and the constants compiled into it.
- *  Borrowed from the rlo__launch. */
-typedef struct rlo__program_parts {
-  const char *kernel_file;
-  const rlo__define *defines;
-  int32_t num_defines;
-  const int64_t *numbers;
-} rlo__program_parts;
-
-/** Like rlo__codegen_program, from the parts of a program. */
-RLO_NODISCARD rlo_status rlo__codegen_parts(const rlo__program_parts *parts,
-                                            rlo__program_spec *out_spec);
-
 /** Makes the program of a launch. Release it with rlo__codegen_deinit.
  *  @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_INTERNAL if the kernel file is not
  *  embedded. */

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,9 +11,16 @@
 #include "base/checked.h"
 #include "base/status.h"
 
-void rlo__launch_init(rlo__launch *launch) {
+/** Points to the arrays of its own. */
+static void point(rlo__launch *launch) {
+  launch->defines = launch->own_defines;
+  launch->arguments = launch->own_arguments;
   launch->numbers = launch->few_numbers;
   launch->max_numbers = RLO__LAUNCH_FEW_NUMBERS;
+}
+
+void rlo__launch_init(rlo__launch *launch) {
+  point(launch);
   rlo__launch_clear(launch);
 }
 
@@ -27,6 +35,34 @@ void rlo__launch_clear(rlo__launch *launch) {
   memset(launch->global_size, 0, sizeof launch->global_size);
   memset(launch->local_size, 0, sizeof launch->local_size);
   memset(launch->parameters, 0, sizeof launch->parameters);
+}
+
+rlo__launch *rlo__launch_pack(const rlo__launch *launch) {
+  const size_t head = offsetof(rlo__launch, few_numbers);
+  const size_t numbers = (size_t)launch->num_numbers * sizeof(int64_t);
+  const size_t defines = (size_t)launch->num_defines * sizeof(rlo__define);
+  const size_t arguments =
+      (size_t)launch->num_arguments * sizeof(rlo__argument);
+  char *memory = rlo__alloc_unset(head + numbers + defines + arguments);
+  if (memory == NULL) {
+    return NULL;
+  }
+  rlo__launch *packed = (rlo__launch *)(void *)memory;
+  memcpy(memory, launch, head);
+  packed->numbers = (int64_t *)(void *)(memory + head);
+  packed->defines = (rlo__define *)(void *)(memory + head + numbers);
+  packed->arguments =
+      (rlo__argument *)(void *)(memory + head + numbers + defines);
+  if (numbers > 0) {
+    memcpy(packed->numbers, launch->numbers, numbers);
+  }
+  if (defines > 0) {
+    memcpy(packed->defines, launch->defines, defines);
+  }
+  if (arguments > 0) {
+    memcpy(packed->arguments, launch->arguments, arguments);
+  }
+  return packed;
 }
 
 void rlo__launch_deinit(rlo__launch *launch) {
@@ -72,8 +108,7 @@ int64_t rlo__argument_bytes(rlo__argument_kind kind) {
 /* Ensures room for numbers beyond those of a launch that owns none yet. */
 static rlo_status reserve(rlo__launch *launch, size_t count) {
   if (launch->numbers == NULL) {
-    launch->numbers = launch->few_numbers;
-    launch->max_numbers = RLO__LAUNCH_FEW_NUMBERS;
+    point(launch);
   }
   if (count <= launch->max_numbers || launch->numbers != launch->few_numbers) {
     return rlo__array_reserve(&launch->numbers,

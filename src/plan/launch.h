@@ -30,7 +30,8 @@ typedef enum rlo__argument_kind {
   /** __global const uchar *: the indices' memory, and ulong: their offset. */
   RLO__ARGUMENT_INDEX,
   RLO__ARGUMENT_INDEX_OFFSET,
-  /** int, long (or ulong), int16 vector and long16 vector, from numbers. */
+  /** The kinds from here on are constants. int, long (or ulong), int16 vector
+     and long16 vector, from numbers. */
   RLO__ARGUMENT_INT,
   RLO__ARGUMENT_LONG,
   RLO__ARGUMENT_INT16,
@@ -57,16 +58,18 @@ enum {
 };
 
 /** A launch begins as zeros or by rlo__launch_init, and may own memory:
- *  rlo__launch_deinit. It is not to be copied, since it points into itself. */
+ *  rlo__launch_deinit. It is not to be copied, since it points into itself; to
+ *  keep it, rlo__launch_pack it. */
 typedef struct rlo__launch {
   /** Stem of the kernel file in cl/, such as "cpu_tile". Static. */
   const char *kernel_file;
   int32_t num_defines;
   int32_t num_arguments;
   int32_t num_numbers;
-  rlo__define defines[RLO__LAUNCH_MAX_DEFINES];
-  rlo__argument arguments[RLO__LAUNCH_MAX_ARGUMENTS];
-  /** few_numbers, or on the heap; NULL in a launch of zeros. */
+  /** The arrays at the end, or, of numbers, on the heap; NULL in a launch of
+   *  zeros. */
+  rlo__define *defines;
+  rlo__argument *arguments;
   int64_t *numbers;
   /** Position of the problem's origin relative to the caller's offsets, in
    *  bytes. */
@@ -80,6 +83,8 @@ typedef struct rlo__launch {
   /** Room for numbers: of few_numbers, or of the heap. */
   size_t max_numbers;
   int64_t few_numbers[RLO__LAUNCH_FEW_NUMBERS];
+  rlo__define own_defines[RLO__LAUNCH_MAX_DEFINES];
+  rlo__argument own_arguments[RLO__LAUNCH_MAX_ARGUMENTS];
 } rlo__launch;
 
 /** Initializes a launch in memory of any contents. */
@@ -87,6 +92,10 @@ void rlo__launch_init(rlo__launch *launch);
 
 /** Empties an initialized launch and keeps its room. */
 void rlo__launch_clear(rlo__launch *launch);
+
+/** Copies what there is of a launch to memory of its size, which is only to be
+ *  read, and is released with rlo__free. NULL without memory. */
+rlo__launch *rlo__launch_pack(const rlo__launch *launch);
 
 /** Frees what a launch owns. It is then initialized and empty. */
 void rlo__launch_deinit(rlo__launch *launch);

@@ -55,7 +55,7 @@ struct rlo_context {
   atomic_int_fast64_t launches;
   /** For tests: how often the planner ran. */
   atomic_int_fast64_t planned;
-  /** The id of the newest prepared launch; 0 before the first. */
+  /** The id of the newest planned launch; 0 before the first. */
   atomic_int_fast64_t last_launch_id;
 };
 

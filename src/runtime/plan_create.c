@@ -65,7 +65,7 @@ static void describe(rlo_plan *plan) {
     plan->info.schedule = planned->schedule->name;
     plan->info.decision = decided->decision;
     plan->info.measured_fraction = decided->measured_fraction;
-    plan->info.parameters = planned->parameters;
+    plan->info.parameters = planned->launch->parameters;
   }
 }
 

@@ -25,7 +25,7 @@ static void destroy(rlo__memo_entry *entry) {
   rlo__planned_release(
       atomic_load_explicit(&planned->smaller, memory_order_acquire));
   rlo__planned_release(planned->spare);
-  rlo__prepared_launch_deinit(&planned->launch);
+  rlo__free(planned->launch);
   rlo__free(planned);
 }
 
@@ -38,6 +38,9 @@ static rlo_status create(rlo_context *context, rlo__planned **out_planned) {
   atomic_init(&planned->program, NULL);
   atomic_init(&planned->smaller, NULL);
   planned->context = context;
+  planned->id = (uint64_t)atomic_fetch_add_explicit(
+                    &context->last_launch_id, 1, memory_order_relaxed) +
+                1;
   *out_planned = planned;
   return RLO_OK;
 }
@@ -46,14 +49,19 @@ void rlo__planned_release(rlo__planned *planned) {
   rlo__memo_entry_release(planned == NULL ? NULL : &planned->entry);
 }
 
+static rlo_status set_launch(rlo__planned *planned, const rlo__launch *launch) {
+  RLO_TRY(rlo__launch_check(planned->context, launch));
+  planned->launch = rlo__launch_pack(launch);
+  return planned->launch != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
+}
+
 rlo_status rlo__planned_of_launch(rlo_context *context,
                                   const rlo__launch *launch,
                                   rlo__planned *spare,
                                   rlo__planned **out_planned) {
   rlo__planned *planned = NULL;
   RLO_TRY(create(context, &planned));
-  rlo_status status =
-      rlo__prepared_launch_init(context, launch, &planned->launch);
+  rlo_status status = set_launch(planned, launch);
   if (status != RLO_OK) {
     rlo__planned_release(planned);
     return status;
@@ -72,9 +80,10 @@ typedef struct workspace {
   rlo__launch launch;
 } workspace;
 
-static rlo_status choose(rlo_context *context,
-                         const rlo__planned_terms *terms,
-                         workspace *w) {
+/** Lets the planner write the launch of terms. */
+static rlo_status choose(rlo__planned *planned, workspace *w) {
+  rlo_context *context = planned->context;
+  const rlo__planned_terms *terms = &planned->terms;
   const rlo__family *family = (const rlo__family *)(uintptr_t)terms->family;
   const rlo__schedule *schedule =
       (const rlo__schedule *)(uintptr_t)terms->schedule;
@@ -104,19 +113,12 @@ static rlo_status plan(const int64_t *numbers,
                        rlo__planned *planned) {
   memcpy(&planned->terms, numbers, sizeof planned->terms);
   rlo__record_read(numbers + NUM_TERMS, &w->problem);
-  RLO_TRY(choose(planned->context, &planned->terms, w));
+  RLO_TRY(choose(planned, w));
   planned->family = w->choice.family;
   planned->schedule = w->choice.schedule;
   planned->decision = w->choice.decision;
   planned->measured_fraction = w->choice.measured_fraction;
-  if (planned->family == NULL) {
-    return RLO_OK;
-  }
-  memcpy(planned->parameters,
-         w->launch.parameters,
-         sizeof planned->parameters - 1);
-  return rlo__prepared_launch_init(
-      planned->context, &w->launch, &planned->launch);
+  return planned->family != NULL ? set_launch(planned, &w->launch) : RLO_OK;
 }
 
 static rlo_status get(rlo_context *context,
@@ -202,11 +204,10 @@ static rlo_status shrink(rlo__planned *planned,
   }
   rlo__log(&planned->context->log,
            RLO__LOG_INFO,
-           "kernel %s runs %lld work-items in a group: planned again%s%s",
-           planned->launch.parts.kernel_file,
+           "kernel %s runs %lld work-items in a group: planned again, %s",
+           planned->launch->kernel_file,
            (long long)max_group_items,
-           made->parameters[0] != '\0' ? ", " : "",
-           made->parameters);
+           made->launch->parameters);
   *out_smaller = NULL;
   if (atomic_compare_exchange_strong_explicit(&planned->smaller,
                                               out_smaller,
@@ -229,13 +230,13 @@ static rlo_status build(rlo__planned *planned,
   rlo__program_cache *programs = planned->context->programs;
   rlo__program_spec spec;
   rlo__program *program = NULL;
-  RLO_TRY(rlo__codegen_parts(&planned->launch.parts, &spec));
+  RLO_TRY(rlo__codegen_program(planned->launch, &spec));
   rlo_status status =
       rlo__program_cache_get(programs, &spec, priority, &program);
   rlo__codegen_deinit(&spec);
   RLO_TRY(status);
-  status = rlo__prepared_launch_check(
-      planned->context, &planned->launch, program, out_max_group_items);
+  status = rlo__launch_check_program(
+      planned->context, planned->launch, program, out_max_group_items);
   rlo__program *none = NULL;
   if (status != RLO_OK ||
       !atomic_compare_exchange_strong_explicit(&planned->program,
@@ -272,9 +273,10 @@ rlo_status rlo__planned_build(rlo__planned *planned,
 
 rlo_status rlo__planned_enqueue(rlo__planned *planned,
                                 const rlo__launch_target *target) {
-  return rlo__prepared_launch_enqueue(
+  return rlo__launch_enqueue(
       planned->context,
-      &planned->launch,
+      planned->launch,
+      planned->id,
       atomic_load_explicit(&planned->program, memory_order_acquire),
       target);
 }

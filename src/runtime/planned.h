@@ -2,7 +2,7 @@
 #ifndef RLO_RUNTIME_PLANNED_H
 #define RLO_RUNTIME_PLANNED_H
 
-#include "runtime/prepared_launch.h"
+#include "runtime/launch_enqueue.h"
 
 /** What a launch of a problem is planned for. Only numbers, which begin the key
  *  of what was planned. */
@@ -33,9 +33,11 @@ typedef struct rlo__planned {
   const rlo__schedule *schedule;
   rlo_plan_decision decision;
   double measured_fraction;
-  char parameters[160];
   rlo__planned_terms terms;
-  rlo__prepared_launch launch;
+  /** Owned; NULL for an empty problem. */
+  rlo__launch *launch;
+  /** Unique in the context; not 0. */
+  uint64_t id;
   /** NULL until built, then never another. */
   _Atomic(rlo__program *) program;
   /** The launch in place of this one, whose kernel was found to run smaller
@@ -60,8 +62,8 @@ RLO_NODISCARD rlo_status rlo__planned_get_again(const rlo__planned *planned,
                                                 const rlo__planned_terms *terms,
                                                 rlo__planned **out_planned);
 
-/** Makes one of a launch that runs on any memory. @param spare  taken over,
- *  unless this fails; NULL: none. */
+/** Makes one of a launch that runs on any memory, which is copied.
+ *  @param spare  taken over, unless this fails; NULL: none. */
 RLO_NODISCARD rlo_status rlo__planned_of_launch(rlo_context *context,
                                                 const rlo__launch *launch,
                                                 rlo__planned *spare,

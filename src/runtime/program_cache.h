@@ -31,7 +31,7 @@ typedef struct rlo__program {
  */
 typedef struct rlo__pooled_kernel {
   cl_kernel kernel;
-  /** The id of the prepared launch whose constant arguments are set; 0: none.
+  /** The id of the planned launch whose constant arguments are set; 0: none.
    *  Set by the user of the kernel. */
   uint64_t arguments_of;
   /** The parameters of the function; NULL until a user of the kernel asks.

@@ -293,7 +293,7 @@ rlo_status rlo__source_launch_enqueue(rlo_context *context,
   RLO_TRY_GOTO(rlo__program_cache_get(
       context->programs, &spec, RLO__BUILD_FOREGROUND, &program));
   RLO_TRY_GOTO(rlo__program_take_kernel(program, &kernel));
-  /* The kernel holds the constants of no prepared launch from here on. */
+  /* The kernel holds the constants of no planned launch from here on. */
   kernel->arguments_of = 0;
   RLO_TRY_GOTO(check_arguments(kernel, launch));
   for (int32_t n = 0; n < launch->num_arguments; ++n) {
