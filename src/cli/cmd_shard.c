@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
 #include "relayout/xla/shape_util.h"
 
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/str.h"
 #include "command.h"
 #include "diagram.h"
 #include "display.h"
@@ -54,11 +57,12 @@ static int parse_sharded(const char *text, sharded *out) {
   return parse_sharding(found + sizeof word - 1, &out->sharding);
 }
 
+/* The text of a sharding, for rlo__free; NULL if memory ran out. */
 static char *sharding_text(const rlo_sharding *sharding) {
-  size_t length = rlo_sharding_format(sharding, NULL, 0);
-  char *text = malloc(length + 1);
+  const size_t bytes = rlo_sharding_format(sharding, NULL, 0) + 1;
+  char *text = rlo__alloc(bytes);
   if (text != NULL) {
-    rlo_sharding_format(sharding, text, length + 1);
+    rlo_sharding_format(sharding, text, bytes);
   }
   return text;
 }
@@ -69,18 +73,17 @@ static char *sharding_text(const rlo_sharding *sharding) {
 #define BOX_BYTES (RLO_MAX_RANK * 42 + 4)
 
 /* "[0:4,2:6]" */
-static const char *format_box(const rlo_box *box, char text[BOX_BYTES]) {
-  size_t at = (size_t)snprintf(text, BOX_BYTES, "[");
+static const char *format_box(const rlo_box *box, char buffer[BOX_BYTES]) {
+  rlo__str text = rlo__str_over(buffer, BOX_BYTES);
   for (int32_t d = 0; d < box->rank; ++d) {
-    at += (size_t)snprintf(text + at,
-                           BOX_BYTES - at,
-                           "%s%" PRId64 ":%" PRId64,
-                           d > 0 ? "," : "",
-                           box->start[d],
-                           box->limit[d]);
+    rlo__str_printf(&text,
+                    "%c%" PRId64 ":%" PRId64,
+                    d == 0 ? '[' : ',',
+                    box->start[d],
+                    box->limit[d]);
   }
-  snprintf(text + at, BOX_BYTES - at, "]");
-  return text;
+  rlo__str_append(&text, box->rank == 0 ? "[]" : "]");
+  return buffer;
 }
 
 /* The part that a device holds. */
@@ -90,15 +93,11 @@ typedef struct part {
   int64_t bytes;
 } part;
 
-static int find_part(const sharded *s, int64_t device, part *out) {
-  if (rlo_sharding_get_box(s->sharding, &s->shape, device, &out->box) !=
-          RLO_OK ||
-      rlo_sharding_get_shard_shape(
-          s->sharding, &s->shape, device, &out->shape) != RLO_OK ||
-      rlo_shape_array_size(&out->shape, &out->bytes) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  return RLO__EXIT_OK;
+static rlo_status find_part(const sharded *s, int64_t device, part *out) {
+  RLO_TRY(rlo_sharding_get_box(s->sharding, &s->shape, device, &out->box));
+  RLO_TRY(rlo_sharding_get_shard_shape(
+      s->sharding, &s->shape, device, &out->shape));
+  return rlo_shape_array_size(&out->shape, &out->bytes);
 }
 
 static void add_part(rlo__report *r, int64_t device, const part *p, int width) {
@@ -140,14 +139,15 @@ static int print_parts(const sharded *s,
   rlo__shape_text shape;
   const int width = box_width(&s->shape);
   char *text = sharding_text(s->sharding);
-  int code = RLO__EXIT_OK;
+  rlo_status status = text == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+  RLO__EXIT_TRY(rlo__check(status));
   rlo__shape_text_make(&s->shape, &shape);
   rlo__report_begin(&r, is_json, 0);
   rlo__report_line(&r,
                    "",
                    "%s sharding=%s on %" PRId64 " devices",
                    shape.text,
-                   text == NULL ? "?" : text,
+                   text,
                    num_devices);
   rlo__report_line(
       &r, "", "device  %-*s  %10s  shape", width, "holds", "bytes");
@@ -155,50 +155,40 @@ static int print_parts(const sharded *s,
               RLO__STRING("shape", NULL, shape.text),
               RLO__STRING("sharding", NULL, text),
               RLO__INT("num_devices", NULL, num_devices));
-  free(text);
+  rlo__free(text);
   rlo__report_open(&r, "devices", '[');
-  for (int64_t device = first; device < end && code == RLO__EXIT_OK; ++device) {
+  for (int64_t device = first; device < end && status == RLO_OK; ++device) {
     part p;
-    code = find_part(s, device, &p);
-    if (code == RLO__EXIT_OK) {
+    status = find_part(s, device, &p);
+    if (status == RLO_OK) {
       add_part(&r, device, &p, width);
     }
   }
   rlo__report_end(&r);
-  if (code == RLO__EXIT_OK && !is_json && first == 0 && end == num_devices) {
+  if (status == RLO_OK && !is_json && first == 0 && end == num_devices) {
     rlo__shard_picture_print(&s->shape, s->sharding, num_devices);
   }
-  return code;
+  return rlo__check(status);
 }
 
 static int show(const sharded *s,
                 const request *r,
                 const rlo__common_options *common) {
-  int64_t num_devices = r->num_devices;
-  if (num_devices == 0) {
-    num_devices = rlo_sharding_num_devices(s->sharding);
-    num_devices = num_devices > 0 ? num_devices : 1;
-  }
-  if (rlo_sharding_validate(s->sharding, &s->shape, num_devices) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  int64_t first = 0;
-  int64_t end = num_devices;
-  if (common->device.index >= 0) {
-    first = common->device.index;
-    if (first >= num_devices) {
-      return rlo__fail(
-          "device %" PRId64 " is outside 0..%" PRId64, first, num_devices - 1);
-    }
-    end = first + 1;
+  const int64_t stated = rlo_sharding_num_devices(s->sharding);
+  const int64_t num_devices =
+      r->num_devices != 0 ? r->num_devices : rlo__max(stated, 1);
+  const int64_t first = rlo__max(common->device.index, 0);
+  const int64_t end = common->device.index >= 0 ? first + 1 : num_devices;
+  RLO__EXIT_TRY(
+      rlo__check(rlo_sharding_validate(s->sharding, &s->shape, num_devices)));
+  if (first >= num_devices) {
+    return rlo__fail(
+        "device %" PRId64 " is outside 0..%" PRId64, first, num_devices - 1);
   }
   /* Nothing is printed of what cannot be printed whole. */
   for (int64_t device = first; device < end; ++device) {
-    rlo_shape shard;
-    if (rlo_sharding_get_shard_shape(s->sharding, &s->shape, device, &shard) !=
-        RLO_OK) {
-      return rlo__fail_last();
-    }
+    part p;
+    RLO__EXIT_TRY(rlo__check(find_part(s, device, &p)));
   }
   return print_parts(s, first, end, num_devices, common->is_json);
 }
@@ -233,68 +223,39 @@ static rlo_status add_piece(void *user, const rlo_redistribution_piece *piece) {
   return RLO_OK;
 }
 
-static void print_cost(rlo__report *r, const rlo_redistribution_cost *cost) {
-  rlo__bytes_text text;
-  rlo__report_line(r,
-                   "messages",
-                   "%" PRId64 " in %" PRId64 " rounds",
-                   cost->num_messages,
-                   cost->num_rounds);
-  rlo__report_line(r,
-                   "bytes sent",
-                   "%" PRId64 " (%s; the least is %" PRId64 ")",
-                   cost->bytes_sent,
-                   rlo__bytes_text_make(cost->bytes_sent, &text),
-                   cost->least_bytes_sent);
-  rlo__report_line(
-      r, "largest message", "%" PRId64, cost->largest_message_bytes);
-  rlo__report_line(r,
-                   "most of a device",
-                   "%" PRId64 " received, %" PRId64 " sent, %" PRId64
-                   " resident",
-                   cost->most_bytes_received,
-                   cost->most_bytes_sent,
-                   cost->most_bytes_resident);
-  rlo__report_line(r,
-                   "by replicating",
-                   "%" PRId64 " sent, %" PRId64 " resident",
-                   cost->replicate_bytes_sent,
-                   cost->replicate_bytes_resident);
-}
-
 static void add_cost(rlo__report *r, const rlo_redistribution_cost *cost) {
   RLO__REPORT(
       r,
-      RLO__INT("num_messages", NULL, cost->num_messages),
-      RLO__INT("num_rounds", NULL, cost->num_rounds),
-      RLO__INT("bytes_sent", NULL, cost->bytes_sent),
-      RLO__INT("least_bytes_sent", NULL, cost->least_bytes_sent),
-      RLO__INT("largest_message_bytes", NULL, cost->largest_message_bytes),
-      RLO__INT("most_bytes_received", NULL, cost->most_bytes_received),
-      RLO__INT("most_bytes_sent", NULL, cost->most_bytes_sent),
-      RLO__INT("most_bytes_resident", NULL, cost->most_bytes_resident),
-      RLO__INT("replicate_bytes_sent", NULL, cost->replicate_bytes_sent),
+      RLO__INT("num_messages", "messages", cost->num_messages),
+      RLO__INT("num_rounds", "rounds", cost->num_rounds),
+      RLO__INT("bytes_sent", "bytes sent", cost->bytes_sent),
+      RLO__INT("least_bytes_sent", "  the least", cost->least_bytes_sent),
+      RLO__INT("largest_message_bytes",
+               "largest message",
+               cost->largest_message_bytes),
       RLO__INT(
-          "replicate_bytes_resident", NULL, cost->replicate_bytes_resident));
+          "most_bytes_received", "most received", cost->most_bytes_received),
+      RLO__INT("most_bytes_sent", "most sent", cost->most_bytes_sent),
+      RLO__INT(
+          "most_bytes_resident", "most resident", cost->most_bytes_resident),
+      RLO__INT(
+          "replicate_bytes_sent", "by replicating", cost->replicate_bytes_sent),
+      RLO__INT("replicate_bytes_resident",
+               "  resident",
+               cost->replicate_bytes_resident));
 }
 
 /* The pieces of one device, or of all where they are asked for as JSON. */
-static int list_pieces(const rlo_redistribution *plan,
-                       const rlo__common_options *common,
-                       rlo__report *report) {
-  int64_t end = rlo_redistribution_num_devices(plan);
-  listing l = {.report = report};
-  if (common->device.index >= 0) {
-    l.device = common->device.index;
-    end = l.device + 1;
-  }
+static rlo_status list_pieces(const rlo_redistribution *plan,
+                              int32_t device,
+                              rlo__report *report) {
+  listing l = {.report = report, .device = rlo__max(device, 0)};
+  const int64_t end =
+      device >= 0 ? l.device + 1 : rlo_redistribution_num_devices(plan);
   for (; l.device < end; ++l.device) {
-    if (rlo_redistribution_visit_receives(plan, l.device, add_piece, &l) !=
-        RLO_OK) {
-      return rlo__fail_last();
-    }
+    RLO_TRY(rlo_redistribution_visit_receives(plan, l.device, add_piece, &l));
   }
-  return RLO__EXIT_OK;
+  return RLO_OK;
 }
 
 /* A destination whose parts are held by other devices. */
@@ -305,77 +266,65 @@ typedef struct relabelling {
   rlo_redistribution_cost cost;
 } relabelling;
 
-static int relabel(const rlo_redistribution_options *o,
-                   const rlo_redistribution *plan,
-                   relabelling *out) {
+static rlo_status relabel(const rlo_redistribution_options *o,
+                          const rlo_redistribution *plan,
+                          relabelling *out) {
   out->num_devices = rlo_redistribution_num_devices(plan);
-  out->devices = calloc((size_t)out->num_devices, sizeof *out->devices);
+  out->devices =
+      rlo__alloc_array((size_t)out->num_devices, sizeof *out->devices);
   if (out->devices == NULL) {
-    return rlo__fail("cannot get memory for %" PRId64 " devices",
-                     out->num_devices);
+    return RLO_OUT_OF_MEMORY;
   }
+  RLO_TRY(rlo_redistribution_relabel(plan, out->devices));
+  RLO_TRY(rlo_sharding_relabel(
+      o->to_sharding, out->devices, out->num_devices, &out->sharding));
   rlo_redistribution_options other = *o;
   rlo_redistribution *relabelled = NULL;
   other.num_devices = out->num_devices;
-  if (rlo_redistribution_relabel(plan, out->devices) != RLO_OK ||
-      rlo_sharding_relabel(
-          o->to_sharding, out->devices, out->num_devices, &out->sharding) !=
-          RLO_OK) {
-    return rlo__fail_last();
-  }
   other.to_sharding = out->sharding;
-  rlo_status status = rlo_redistribution_create(&other, &relabelled);
-  if (status == RLO_OK) {
-    out->cost = (rlo_redistribution_cost)RLO_REDISTRIBUTION_COST_INIT;
-    status = rlo_redistribution_measure(relabelled, &out->cost);
-  }
+  RLO_TRY(rlo_redistribution_create(&other, &relabelled));
+  out->cost = (rlo_redistribution_cost)RLO_REDISTRIBUTION_COST_INIT;
+  const rlo_status status = rlo_redistribution_measure(relabelled, &out->cost);
   rlo_redistribution_release(relabelled);
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
+  return status;
 }
 
-static void add_relabelling(rlo__report *r, const relabelling *relabelled) {
-  const rlo_redistribution_cost *cost = &relabelled->cost;
+static rlo_status add_relabelling(rlo__report *r,
+                                  const relabelling *relabelled) {
   char *text = sharding_text(relabelled->sharding);
-  rlo__bytes_text bytes;
-  rlo__report_line(r,
-                   "relabelled",
-                   "%" PRId64 " sent (%s), %" PRId64 " messages in %" PRId64
-                   " rounds",
-                   cost->bytes_sent,
-                   rlo__bytes_text_make(cost->bytes_sent, &bytes),
-                   cost->num_messages,
-                   cost->num_rounds);
-  rlo__report_line(r, "  to", "%s", text == NULL ? "?" : text);
+  if (text == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__report_line(r, "", "\nrelabelled");
   rlo__report_open(r, "relabelled", '{');
   /* RLO_SHARDING_MAX_DEVICES and less. */
   RLO__REPORT(
       r,
-      RLO__STRING("sharding", NULL, text),
+      RLO__STRING("sharding", "to", text),
       RLO__INTS("devices", NULL, relabelled->devices, relabelled->num_devices));
-  free(text);
-  add_cost(r, cost);
+  rlo__free(text);
+  add_cost(r, &relabelled->cost);
   rlo__report_close(r);
+  return RLO_OK;
 }
 
-static int print_plan(const rlo_redistribution *plan,
-                      const rlo_redistribution_cost *cost,
-                      const relabelling *relabelled,
-                      const rlo__common_options *common) {
+static rlo_status print_plan(const rlo_redistribution *plan,
+                             const rlo_redistribution_cost *cost,
+                             const relabelling *relabelled,
+                             const rlo__common_options *common) {
   rlo__report r;
-  rlo__report_begin(&r, common->is_json, 18);
+  rlo__report_begin(&r, common->is_json, 16);
   RLO__REPORT(
       &r, RLO__INT("num_devices", NULL, rlo_redistribution_num_devices(plan)));
-  print_cost(&r, cost);
   add_cost(&r, cost);
-  if (relabelled->sharding != NULL) {
-    add_relabelling(&r, relabelled);
-  }
+  rlo_status status =
+      relabelled->sharding == NULL ? RLO_OK : add_relabelling(&r, relabelled);
   rlo__report_open(&r, "pieces", '[');
-  int code = common->is_json || common->device.index >= 0
-                 ? list_pieces(plan, common, &r)
-                 : RLO__EXIT_OK;
+  if (status == RLO_OK && (common->is_json || common->device.index >= 0)) {
+    status = list_pieces(plan, common->device.index, &r);
+  }
   rlo__report_end(&r);
-  return code;
+  return status;
 }
 
 static int explain_plan(const rlo_redistribution_options *o,
@@ -384,22 +333,22 @@ static int explain_plan(const rlo_redistribution_options *o,
                         const rlo__common_options *common) {
   rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
   relabelling relabelled = {0};
-  int64_t num_devices = rlo_redistribution_num_devices(plan);
+  const int64_t num_devices = rlo_redistribution_num_devices(plan);
   if (common->device.index >= num_devices) {
     return rlo__fail("device %d is outside 0..%" PRId64,
                      common->device.index,
                      num_devices - 1);
   }
-  if (rlo_redistribution_measure(plan, &cost) != RLO_OK) {
-    return rlo__fail_last();
+  rlo_status status = rlo_redistribution_measure(plan, &cost);
+  if (status == RLO_OK && r->is_relabelled) {
+    status = relabel(o, plan, &relabelled);
   }
-  int code = r->is_relabelled ? relabel(o, plan, &relabelled) : RLO__EXIT_OK;
-  if (code == RLO__EXIT_OK) {
-    code = print_plan(plan, &cost, &relabelled, common);
+  if (status == RLO_OK) {
+    status = print_plan(plan, &cost, &relabelled, common);
   }
   rlo_sharding_release(relabelled.sharding);
-  free(relabelled.devices);
-  return code;
+  rlo__free(relabelled.devices);
+  return rlo__check(status);
 }
 
 static int explain(const sharded *from,
@@ -414,49 +363,31 @@ static int explain(const sharded *from,
   options.to_sharding = to->sharding;
   options.num_devices = r->num_devices;
   if (r->permutation != NULL) {
-    int code = rlo__permutation_parse(
-        "shard", "--perm", r->permutation, from->shape.rank, permutation);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+    RLO__EXIT_TRY(rlo__permutation_parse(
+        "shard", "--perm", r->permutation, from->shape.rank, permutation));
     options.permutation = permutation;
   }
   rlo_redistribution *plan;
-  if (rlo_redistribution_create(&options, &plan) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  int code = explain_plan(&options, plan, r, common);
+  RLO__EXIT_TRY(rlo__check(rlo_redistribution_create(&options, &plan)));
+  const int code = explain_plan(&options, plan, r, common);
   rlo_redistribution_release(plan);
   return code;
 }
 
 /* ------------------------------------------------------------ command line */
 
-static int run_operands(char **operands,
+static int try_operands(char **operands,
                         const request *r,
-                        const rlo__common_options *common) {
-  sharded s[2] = {{.sharding = NULL}, {.sharding = NULL}};
-  int code;
+                        const rlo__common_options *common,
+                        sharded s[2]) {
   if (r->is_explained) {
-    code = parse_sharded(operands[0], &s[0]);
-    if (code == RLO__EXIT_OK) {
-      code = parse_sharded(operands[1], &s[1]);
-    }
-    if (code == RLO__EXIT_OK) {
-      code = explain(&s[0], &s[1], r, common);
-    }
-  } else {
-    code = rlo__shape_operand_parse(operands[0], &s[0].shape);
-    if (code == RLO__EXIT_OK) {
-      code = parse_sharding(operands[1], &s[0].sharding);
-    }
-    if (code == RLO__EXIT_OK) {
-      code = show(&s[0], r, common);
-    }
+    RLO__EXIT_TRY(parse_sharded(operands[0], &s[0]));
+    RLO__EXIT_TRY(parse_sharded(operands[1], &s[1]));
+    return explain(&s[0], &s[1], r, common);
   }
-  rlo_sharding_release(s[0].sharding);
-  rlo_sharding_release(s[1].sharding);
-  return code;
+  RLO__EXIT_TRY(rlo__shape_operand_parse(operands[0], &s[0].shape));
+  RLO__EXIT_TRY(parse_sharding(operands[1], &s[0].sharding));
+  return show(&s[0], r, common);
 }
 
 static const rlo__option options[] = {
@@ -473,10 +404,9 @@ static const rlo__option options[] = {
 static int run(int argc, char **argv) {
   request r = {0};
   rlo__common_options common;
-  int code = rlo__options_take(&rlo__cmd_shard, argc, argv, &r, &common);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  char **operands;
+  sharded s[2] = {{.sharding = NULL}, {.sharding = NULL}};
+  RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_shard, argc, argv, &r, &common));
   if (common.device.name[0] != '\0') {
     return rlo__fail_usage("shard",
                            "--device: '%s' is not a number: devices of a "
@@ -488,14 +418,16 @@ static int run(int argc, char **argv) {
                            "%s needs --explain",
                            r.is_relabelled ? "--relabel" : "--perm");
   }
-  char **operands;
-  code = rlo__operands_take(
+  RLO__EXIT_TRY(rlo__operands_take(
       argc,
       argv,
       2,
       r.is_explained ? "two sharded shapes" : "a shape and a sharding",
-      &operands);
-  return code == RLO__EXIT_OK ? run_operands(operands, &r, &common) : code;
+      &operands));
+  const int code = try_operands(operands, &r, &common, s);
+  rlo_sharding_release(s[0].sharding);
+  rlo_sharding_release(s[1].sharding);
+  return code;
 }
 
 const rlo__command rlo__cmd_shard = {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+
 enum { MAX_PARTS = 16, MAX_DEVICES = 4096, LABEL_CHARS = 11 };
 
 /* The ends of the parts of a dimension, in order. */
@@ -82,42 +84,43 @@ static void label_part(const rlo_box *boxes,
                        int32_t row,
                        int32_t column,
                        char label[LABEL_CHARS + 1]) {
-  char text[64] = "";
-  size_t length = 0;
+  rlo__str text = rlo__str_over(label, LABEL_CHARS + 1);
   int64_t omitted = 0;
   for (int64_t k = 0; k < num_devices; ++k) {
     if (is_empty(&boxes[k]) || !holds(&boxes[k], &c[0], row) ||
         !holds(&boxes[k], &c[1], column)) {
       continue;
     }
-    int added = omitted > 0 ? 0
-                            : snprintf(text + length,
-                                       sizeof text - length,
-                                       "%s%" PRId64,
-                                       length > 0 ? "," : "",
-                                       k);
-    if (omitted > 0 || length + (size_t)added > LABEL_CHARS - 5) {
-      text[length] = '\0';
+    const size_t before = text.length;
+    rlo__str_printf(&text, "%s%" PRId64, before > 0 ? "," : "", k);
+    if (omitted > 0 || text.length > LABEL_CHARS - 5) {
+      rlo__str_truncate(&text, before);
       ++omitted;
-    } else {
-      length += (size_t)added;
     }
   }
   if (omitted > 0) {
-    snprintf(text + length, sizeof text - length, ",+%" PRId64, omitted);
+    rlo__str_printf(&text, ",+%" PRId64, omitted);
   }
-  snprintf(label, LABEL_CHARS + 1, "%.*s", (int)LABEL_CHARS, text);
 }
 
-static void print_rule(int32_t indent, int32_t columns, int32_t width) {
-  printf("%*s", indent, "");
+enum { INDENT = 14, WIDTH = LABEL_CHARS + 2 };
+
+static void print_rule(int32_t columns) {
+  static const char dashes[] = "-------------";
+  printf("%*s", INDENT, "");
   for (int32_t j = 0; j < columns; ++j) {
-    putchar('+');
-    for (int32_t i = 0; i < width; ++i) {
-      putchar('-');
-    }
+    printf("+%.*s", WIDTH, dashes);
   }
   puts("+");
+}
+
+/* "0:4"; "" for a dimension that is not there. */
+static const char *format_range(const cuts *c, int32_t part, char text[64]) {
+  text[0] = '\0';
+  if (c->count > 0) {
+    snprintf(text, 64, "%" PRId64 ":%" PRId64, c->at[part], c->at[part + 1]);
+  }
+  return text;
 }
 
 /* Rows are the parts of c[0], columns those of c[1]; a dimension that is not
@@ -125,42 +128,27 @@ static void print_rule(int32_t indent, int32_t columns, int32_t width) {
 static void print_grid(const rlo_box *boxes,
                        int64_t num_devices,
                        const cuts c[2]) {
-  enum { INDENT = 14, WIDTH = LABEL_CHARS + 2 };
-
-  int32_t rows = c[0].count == 0 ? 1 : c[0].count - 1;
-  int32_t columns = c[1].count == 0 ? 1 : c[1].count - 1;
+  const int32_t rows = c[0].count == 0 ? 1 : c[0].count - 1;
+  const int32_t columns = c[1].count == 0 ? 1 : c[1].count - 1;
   char range[64];
+  char label[LABEL_CHARS + 1];
   if (c[1].count > 0) {
     printf("%*s", INDENT, "");
     for (int32_t j = 0; j < columns; ++j) {
-      snprintf(range,
-               sizeof range,
-               "%" PRId64 ":%" PRId64,
-               c[1].at[j],
-               c[1].at[j + 1]);
-      printf("  %-*s", WIDTH - 1, range);
+      printf("  %-*s", WIDTH - 1, format_range(&c[1], j, range));
     }
     printf("  dimension %" PRId32 "\n", c[1].dimension);
   }
   for (int32_t i = 0; i < rows; ++i) {
-    print_rule(INDENT, columns, WIDTH);
-    range[0] = '\0';
-    if (c[0].count > 0) {
-      snprintf(range,
-               sizeof range,
-               "%" PRId64 ":%" PRId64,
-               c[0].at[i],
-               c[0].at[i + 1]);
-    }
-    printf("%*s ", INDENT - 1, range);
+    print_rule(columns);
+    printf("%*s ", INDENT - 1, format_range(&c[0], i, range));
     for (int32_t j = 0; j < columns; ++j) {
-      char label[LABEL_CHARS + 1];
       label_part(boxes, num_devices, c, i, j, label);
       printf("| %-*s", WIDTH - 1, label);
     }
     puts("|");
   }
-  print_rule(INDENT, columns, WIDTH);
+  print_rule(columns);
   if (c[0].count > 0) {
     printf("rows are dimension %" PRId32 "\n", c[0].dimension);
   }

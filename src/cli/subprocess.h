@@ -17,13 +17,29 @@ typedef int (*rlo__subprocess_fn)(void *payload);
  * The parent must not have used OpenCL: drivers with threads do not survive
  * fork. The child gets a copy of the payload; its results reach the parent only
  * through memory of rlo__shared_create and standard output. PoCL has a folder
- * for what it compiles (driver_cache.h).
+ * for what it compiles (rlo__driver_cache_make).
  * @param is_isolated  false: calls the function in this process.
  * @return the function's exit code, or an exit code after a message.
  */
 int rlo__subprocess_run(bool is_isolated,
                         rlo__subprocess_fn function,
                         void *payload);
+
+/**
+ * The folder where PoCL stores the kernels that it compiles, and without which
+ * it has no device. Where the environment names none that can be made, PoCL
+ * gets a private one in $TMPDIR, or in /tmp: the environment's POCL_CACHE_DIR
+ * is set.
+ *
+ * Call before the first use of OpenCL, in a process without threads. The
+ * private folder is removed when this process and the children that it has by
+ * then forked have ended, however they end.
+ * @return RLO__EXIT_OK, or RLO__EXIT_FAILURE after a message.
+ */
+int rlo__driver_cache_make(void);
+
+/** Removes the private folder, if there is one, now. */
+void rlo__driver_cache_remove(void);
 
 /**
  * Fails where the command runs with set-user-ID rights, and its environment is

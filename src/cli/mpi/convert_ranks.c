@@ -19,7 +19,6 @@
 #include "base/status.h"
 #include "convert.h"
 #include "display.h"
-#include "driver_cache.h"
 #include "message.h"
 #include "ranks.h"
 #include "report.h"
