@@ -32,10 +32,6 @@ static inline size_t rlo__min_size(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-static inline size_t rlo__max_size(size_t a, size_t b) {
-  return a > b ? a : b;
-}
-
 /** |a|; INT64_MAX for INT64_MIN. */
 static inline int64_t rlo__abs(int64_t a) {
   if (a == INT64_MIN) {
@@ -106,24 +102,9 @@ static inline int64_t rlo__ceil_div(int64_t a, int64_t b) {
   return a / b + (int64_t)(a % b > 0);
 }
 
-/** rlo__ceil_div for sizes. */
-static inline size_t rlo__ceil_div_size(size_t a, size_t b) {
-  return a / b + (size_t)(a % b != 0);
-}
-
 /** *out = the smallest multiple of b that is >= a; b > 0. */
 static inline bool rlo__round_up(int64_t a, int64_t b, int64_t *out) {
   return rlo__mul(rlo__ceil_div(a, b), b, out);
-}
-
-/** rlo__round_up for sizes. */
-static inline bool rlo__round_up_size(size_t a, size_t b, size_t *out) {
-  size_t multiple;
-  if (__builtin_mul_overflow(rlo__ceil_div_size(a, b), b, &multiple)) {
-    return false;
-  }
-  *out = multiple;
-  return true;
 }
 
 /** Greatest common divisor of |a| and |b|; gcd(0, 0) = 0. Not for INT64_MIN. */

@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/file_replace.h"
 #include "base/status.h"
 
 /** Fails if another user than the owner may have changed this. */
@@ -37,26 +36,25 @@ static rlo_status check_ownership(const struct stat *st,
 
 /* ----------------------------------------------------------- the directory */
 
+static bool make(const char *path) {
+  return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
 /** Creates a directory and its parent where they do not exist. */
 static rlo_status create_directory(const char *path) {
-  if (mkdir(path, 0700) == 0 || errno == EEXIST) {
-    return RLO_OK;
-  }
   const char *slash = strrchr(path, '/');
-  if (errno != ENOENT || slash == NULL || slash == path) {
-    return rlo__file_fail("cannot create the directory", path, errno);
+  bool is_made = make(path);
+  if (!is_made && errno == ENOENT && slash != NULL && slash != path) {
+    char *parent = rlo__alloc_string(path);
+    if (parent == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    parent[slash - path] = '\0';
+    is_made = make(parent) && make(path);
+    rlo__free(parent);
   }
-  char *parent = rlo__alloc_string(path);
-  if (parent == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  parent[slash - path] = '\0';
-  bool is_made = mkdir(parent, 0700) == 0 || errno == EEXIST;
-  rlo__free(parent);
-  if (is_made && (mkdir(path, 0700) == 0 || errno == EEXIST)) {
-    return RLO_OK;
-  }
-  return rlo__file_fail("cannot create the directory", path, errno);
+  return is_made ? RLO_OK
+                 : rlo__file_fail("cannot create the directory", path, errno);
 }
 
 rlo_status rlo__directory_open(const char *path,
@@ -116,19 +114,11 @@ static rlo_status read_whole(int fd,
                     (intmax_t)st.st_size,
                     max_bytes);
   }
-  size_t bytes = (size_t)st.st_size;
-  uint8_t *data = rlo__alloc(bytes);
-  if (data == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = rlo__file_pread(fd, name, data, bytes, 0);
-  if (status != RLO_OK) {
-    rlo__free(data);
-    return status;
-  }
-  *out_data = data;
-  *out_bytes = bytes;
-  return RLO_OK;
+  *out_bytes = (size_t)st.st_size;
+  *out_data = rlo__alloc(*out_bytes);
+  return *out_data == NULL
+             ? RLO_OUT_OF_MEMORY
+             : rlo__file_pread(fd, name, *out_data, *out_bytes, 0);
 }
 
 rlo_status rlo__directory_read(const rlo__directory *directory,
@@ -149,6 +139,11 @@ rlo_status rlo__directory_read(const rlo__directory *directory,
   rlo_status status =
       read_whole(fd, directory, name, max_bytes, out_data, out_bytes);
   rlo__file_close(fd);
+  if (status != RLO_OK) {
+    rlo__free(*out_data);
+    *out_data = NULL;
+    *out_bytes = 0;
+  }
   return status;
 }
 
@@ -157,19 +152,10 @@ rlo_status rlo__directory_write(const rlo__directory *directory,
                                 const void *data,
                                 size_t bytes) {
   rlo__file_replace f;
-  const char *what = "cannot create";
   int error = rlo__file_replace_begin_at(&f, directory->fd, name, 0600);
-  if (error == 0) {
-    what = "cannot write";
-    error = rlo__file_replace_write(&f, data, bytes);
-  }
-  if (error == 0) {
-    /* Without a sync of the directory: what the cache loses is built again. */
-    what = "cannot finish";
-    error = rlo__file_replace_rename(&f);
-  }
-  rlo__file_replace_abandon(&f);
-  return error == 0 ? RLO_OK : rlo__file_fail(what, name, error);
+  /* Without a sync of the directory: what the cache loses is built again. */
+  return rlo__file_write_begun(
+      &f, error, name, data, bytes, rlo__file_replace_rename);
 }
 
 rlo_status rlo__directory_remove(const rlo__directory *directory,
@@ -226,13 +212,14 @@ rlo_status rlo__directory_list(const rlo__directory *directory,
   /* Reading moves the position of a descriptor, so this one is not shared. */
   int fd = rlo__open_at(directory->fd, ".", O_RDONLY | O_DIRECTORY);
   DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
-  if (stream == NULL) {
-    rlo_status status = rlo__file_fail("cannot list", "the directory", errno);
+  rlo_status status;
+  if (stream != NULL) {
+    status = list_stream(directory, stream, out_files, out_count);
+    (void)closedir(stream);
+  } else {
+    status = rlo__file_fail("cannot list", "the directory", errno);
     rlo__file_close(fd);
-    return status;
   }
-  rlo_status status = list_stream(directory, stream, out_files, out_count);
-  (void)closedir(stream);
   if (status != RLO_OK) {
     rlo__free(*out_files);
     *out_files = NULL;

@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "base/file_replace.h"
 #include "base/status.h"
 #include "base/threshold.h"
 
@@ -32,14 +31,6 @@ static size_t call_bytes(size_t bytes) {
 }
 
 /* ------------------------------------------------------------------ reading */
-
-static rlo_status open_read(const char *path, int *out_fd) {
-  *out_fd = rlo__open_at(AT_FDCWD, path, O_RDONLY);
-  if (*out_fd < 0) {
-    return rlo__file_fail("cannot open", path, errno);
-  }
-  return RLO_OK;
-}
 
 void rlo__file_close(int fd) {
   if (fd >= 0) {
@@ -115,14 +106,14 @@ rlo_status rlo__file_read(const char *path,
                           size_t *out_bytes) {
   rlo_status status = RLO_OK;
   char *data = NULL;
-  int fd = -1;
   *out_data = NULL;
   *out_bytes = 0;
-  /* Room for the byte beyond the limit and for the NUL. */
-  if (max_bytes > SIZE_MAX - 2) {
-    max_bytes = SIZE_MAX - 2;
+  int fd = rlo__open_at(AT_FDCWD, path, O_RDONLY);
+  if (fd < 0) {
+    return rlo__file_fail("cannot open", path, errno);
   }
-  RLO_TRY_GOTO(open_read(path, &fd));
+  /* Room for the byte beyond the limit and for the NUL. */
+  max_bytes = rlo__min_size(max_bytes, SIZE_MAX - 2);
   size_t length = 0;
   size_t capacity = first_capacity(fd, max_bytes);
   size_t old_capacity = 0;
@@ -162,18 +153,28 @@ fail:
 
 /* ------------------------------------------------------------------ writing */
 
-rlo_status rlo__file_write(const char *path, const void *data, size_t bytes) {
-  rlo__file_replace f;
+rlo_status rlo__file_write_begun(rlo__file_replace *f,
+                                 int error,
+                                 const char *path,
+                                 const void *data,
+                                 size_t bytes,
+                                 int (*end)(rlo__file_replace *f)) {
   const char *what = "cannot create";
-  int error = rlo__file_replace_begin(&f, path);
   if (error == 0) {
     what = "cannot write";
-    error = rlo__file_replace_write(&f, data, bytes);
+    error = rlo__file_replace_write(f, data, bytes);
   }
   if (error == 0) {
     what = "cannot finish";
-    error = rlo__file_replace_commit(&f);
+    error = end(f);
   }
-  rlo__file_replace_abandon(&f);
+  rlo__file_replace_abandon(f);
   return error == 0 ? RLO_OK : rlo__file_fail(what, path, error);
+}
+
+rlo_status rlo__file_write(const char *path, const void *data, size_t bytes) {
+  rlo__file_replace f;
+  int error = rlo__file_replace_begin(&f, path);
+  return rlo__file_write_begun(
+      &f, error, path, data, bytes, rlo__file_replace_commit);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file_replace.h"
 #include "relayout/status.h"
 
 /**
@@ -38,6 +39,23 @@ RLO_NODISCARD rlo_status rlo__file_read(const char *path,
 RLO_NODISCARD rlo_status rlo__file_write(const char *path,
                                          const void *data,
                                          size_t bytes);
+
+/**
+ * Writes a file that has begun, and ends it: rlo__file_replace_commit, or
+ * rlo__file_replace_rename without a sync of the directory. Abandons it then,
+ * or on failure.
+ *
+ * @param error  of the begin.
+ * @param path   for the message.
+ * @return as rlo__file_write.
+ */
+RLO_NODISCARD rlo_status
+rlo__file_write_begun(rlo__file_replace *f,
+                      int error,
+                      const char *path,
+                      const void *data,
+                      size_t bytes,
+                      int (*end)(rlo__file_replace *f));
 
 /** Reads exactly `bytes` bytes at `offset_bytes` of an open file. `path` is for
  *  the message. @return RLO_OK; RLO_DATA_LOSS when the file ends before;

@@ -31,24 +31,12 @@ static int directory_length(const char *path) {
   return slash == NULL ? 0 : (int)(slash - path) + 1;
 }
 
-static int copy_path(char out_path[PATH_MAX], const char *path) {
-  size_t bytes = strlen(path) + 1;
-  if (bytes > PATH_MAX) {
-    return ENAMETOOLONG;
-  }
-  memcpy(out_path, path, bytes);
-  return 0;
-}
-
 /* -------------------------------------------------------------------- parts */
 
-/** 0; EWOULDBLOCK if a process holds it; else there are no locks here. */
+/** 0; EWOULDBLOCK if a process holds it; else there are no locks here. It does
+ *  not wait, so that no signal interrupts it. */
 static int lock_fd(int fd) {
-  int result;
-  do {
-    result = flock(fd, LOCK_EX | LOCK_NB);
-  } while (result != 0 && errno == EINTR);
-  return result == 0 ? 0 : errno;
+  return flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
 }
 
 /** Tells if a name is still that of an open file. */
@@ -194,17 +182,15 @@ static int open_directory(const rlo__file_replace *f) {
 static void sweep_directory(const rlo__file_replace *f) {
   int fd = open_directory(f);
   DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-  if (directory == NULL) {
-    if (fd >= 0) {
-      (void)close(fd);
-    }
-    return;
-  }
   const struct dirent *entry;
-  while ((entry = readdir(directory)) != NULL) {
+  while (directory != NULL && (entry = readdir(directory)) != NULL) {
     sweep(fd, entry->d_name);
   }
-  (void)closedir(directory);
+  if (directory != NULL) {
+    (void)closedir(directory);
+  } else if (fd >= 0) {
+    (void)close(fd);
+  }
 }
 
 /** Locks a file that was made. False, and closes it, if it is gone: before it
@@ -321,10 +307,11 @@ static int open_new_part(rlo__file_replace *f, mode_t mode) {
       sweep_directory(f);
     }
     error = create_part(f, mode);
+    if (error == 0) {
+      return 0;
+    }
     if (error != EEXIST) {
-      if (error != 0) {
-        f->temp_path[0] = '\0';
-      }
+      f->temp_path[0] = '\0';
       return error;
     }
     pause_for_others(attempt);
@@ -363,20 +350,22 @@ static int open_in_place(rlo__file_replace *f) {
   return f->fd >= 0 ? 0 : errno;
 }
 
-static void init(rlo__file_replace *f, int directory_fd) {
+/** 0 or ENAMETOOLONG. */
+static int init(rlo__file_replace *f, int directory_fd, const char *path) {
   f->fd = -1;
   f->directory_fd = directory_fd;
   f->is_in_place = false;
   f->is_part = false;
   f->temp_path[0] = f->journal_path[0] = '\0';
+  int length = snprintf(f->path, PATH_MAX, "%s", path);
+  return length >= 0 && length < PATH_MAX ? 0 : ENAMETOOLONG;
 }
 
 /** `open_beside` opens the temporary file. */
 static int begin(rlo__file_replace *f,
                  const char *path,
                  int (*open_beside)(rlo__file_replace *f, mode_t mode)) {
-  init(f, AT_FDCWD);
-  int error = copy_path(f->path, path);
+  int error = init(f, AT_FDCWD, path);
   if (error != 0) {
     return error;
   }
@@ -428,8 +417,7 @@ int rlo__file_replace_begin_at(rlo__file_replace *f,
                                int directory_fd,
                                const char *name,
                                mode_t mode) {
-  init(f, directory_fd);
-  int error = copy_path(f->path, name);
+  int error = init(f, directory_fd, name);
   return error != 0 ? error : open_temp(f, mode);
 }
 

@@ -19,9 +19,8 @@
  *     rlo__file_replace_abandon(&f);
  *
  * Functions return 0 or the errno of the call that failed; after a failure only
- * rlo__file_replace_abandon is allowed. The module depends on no other one, so
- * that the command can compile it too, and allocates no memory but what opendir
- * does. Threads: safe for different structs.
+ * rlo__file_replace_abandon is allowed. They allocate no memory but what
+ * opendir does. Threads: safe for different structs.
  */
 typedef struct rlo__file_replace {
   /** -1 when closed. */

@@ -15,12 +15,14 @@ static void must(int error) {
   (void)error;
 }
 
+static rlo_status made(const char *what, int error) {
+  return error == 0
+             ? RLO_OK
+             : RLO_FAIL(RLO_OUT_OF_MEMORY, "no %s: error %d", what, error);
+}
+
 rlo_status rlo__mutex_init(rlo__mutex *mutex) {
-  int error = pthread_mutex_init(&mutex->handle, NULL);
-  if (error != 0) {
-    return RLO_FAIL(RLO_OUT_OF_MEMORY, "no mutex: error %d", error);
-  }
-  return RLO_OK;
+  return made("mutex", pthread_mutex_init(&mutex->handle, NULL));
 }
 
 void rlo__mutex_deinit(rlo__mutex *mutex) {
@@ -36,11 +38,7 @@ void rlo__mutex_unlock(rlo__mutex *mutex) {
 }
 
 rlo_status rlo__rwlock_init(rlo__rwlock *lock) {
-  int error = pthread_rwlock_init(&lock->handle, NULL);
-  if (error != 0) {
-    return RLO_FAIL(RLO_OUT_OF_MEMORY, "no lock: error %d", error);
-  }
-  return RLO_OK;
+  return made("lock", pthread_rwlock_init(&lock->handle, NULL));
 }
 
 void rlo__rwlock_deinit(rlo__rwlock *lock) {
@@ -68,11 +66,7 @@ rlo_status rlo__cond_init(rlo__cond *cond) {
     error = pthread_cond_init(&cond->handle, &attributes);
     must(pthread_condattr_destroy(&attributes));
   }
-  if (error != 0) {
-    return RLO_FAIL(
-        RLO_OUT_OF_MEMORY, "no condition variable: error %d", error);
-  }
-  return RLO_OK;
+  return made("condition variable", error);
 }
 
 void rlo__cond_deinit(rlo__cond *cond) {
@@ -127,14 +121,12 @@ rlo_status rlo__thread_start(void (*fn)(void *payload),
   if (s == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  s->fn = fn;
-  s->payload = payload;
+  *s = (start){.fn = fn, .payload = payload};
   int error = pthread_create(&out_thread->handle, NULL, run, s);
   if (error != 0) {
     rlo__free(s);
-    return RLO_FAIL(RLO_OUT_OF_MEMORY, "no thread: error %d", error);
   }
-  return RLO_OK;
+  return made("thread", error);
 }
 
 void rlo__thread_join(rlo__thread *thread) {

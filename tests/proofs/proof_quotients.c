@@ -31,23 +31,14 @@ static bool proof_mul_8(int a, int b, int8_t *out) {
   return a * b != *out;
 }
 
-static bool proof_mul_u8(int a, int b, uint8_t *out) {
-  *out = (uint8_t)(a * b);
-  return a * b != *out;
-}
-
 #undef __builtin_add_overflow
 #undef __builtin_sub_overflow
 #undef __builtin_mul_overflow
 #define __builtin_add_overflow(a, b, out) proof_add_8((a), (b), (out))
 #define __builtin_sub_overflow(a, b, out) proof_add_8((a), -(b), (out))
-#define __builtin_mul_overflow(a, b, out) \
-  _Generic((out), int8_t *                \
-           : proof_mul_8, uint8_t *       \
-           : proof_mul_u8)((a), (b), (out))
+#define __builtin_mul_overflow(a, b, out) proof_mul_8((a), (b), (out))
 
 #define int64_t int8_t
-#define size_t  uint8_t
 #undef INT64_MAX
 #undef INT64_MIN
 #define INT64_MAX INT8_MAX
@@ -75,14 +66,6 @@ void roundings(void) {
   const bool fits = up * b <= INT8_MAX;
   PROOF(rlo__round_up(a, b, &multiple) == fits, "a multiple that fits is one");
   PROOF(multiple == (fits ? up * b : before), "it is the least");
-  const uint8_t n = any_u8();
-  const uint8_t m = any_u8();
-  PROOF_ASSUME(m > 0);
-  const int up_size = rlo__ceil_div_size(n, m);
-  uint8_t multiple_size = 0;
-  PROOF(up_size * m >= n && (up_size - 1) * m < n, "sizes, rounded up");
-  PROOF(rlo__round_up_size(n, m, &multiple_size) == (up_size * m <= UINT8_MAX),
-        "a multiple that fits is one");
 }
 
 void divisors(void) {

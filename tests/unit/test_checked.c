@@ -126,22 +126,10 @@ RLO_TEST(test_checked__min_max_abs) {
   ck_assert_int_eq(rlo__max(-2, 3), 3);
   ck_assert_int_eq(rlo__max(3, -2), 3);
   ck_assert_uint_eq(rlo__min_size(SIZE_MAX, 1), 1);
-  ck_assert_uint_eq(rlo__max_size(SIZE_MAX, 1), SIZE_MAX);
   ck_assert_int_eq(rlo__abs(-5), 5);
   ck_assert_int_eq(rlo__abs(5), 5);
   ck_assert(rlo__abs(INT64_MIN) == INT64_MAX);
   ck_assert(rlo__abs(INT64_MIN + 1) == INT64_MAX);
-}
-
-RLO_TEST(test_checked__rounding_of_sizes) {
-  ck_assert_uint_eq(rlo__ceil_div_size(0, 8), 0);
-  ck_assert_uint_eq(rlo__ceil_div_size(9, 8), 2);
-  ck_assert_uint_eq(rlo__ceil_div_size(SIZE_MAX, 2), SIZE_MAX / 2 + 1);
-  size_t out = 42;
-  ck_assert(!rlo__round_up_size(SIZE_MAX, 128, &out));
-  ck_assert_uint_eq(out, 42);
-  ck_assert(rlo__round_up_size(300, 128, &out));
-  ck_assert_uint_eq(out, 384);
 }
 
 RLO_TEST(test_checked__fail_overflow_names_the_value) {
