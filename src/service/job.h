@@ -7,8 +7,8 @@
 #include "base/status.h"
 #include "relayout/service.h"
 #include "service/journal.h"
-#include "service/pipeline.h"
 #include "service/storage.h"
+#include "service/work.h"
 
 /** What a job does next. */
 typedef enum rlo__job_phase {

@@ -4,7 +4,7 @@
 
 #include "relayout/service.h"
 #include "service/journal.h"
-#include "service/pass.h"
+#include "service/work.h"
 
 enum {
   /** Of a job. */

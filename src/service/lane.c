@@ -4,62 +4,26 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-/** A buffer that grows. */
-typedef struct lane_buffer {
-  cl_mem buffer;
-  int64_t bytes;
-} lane_buffer;
-
-struct rlo__lane {
-  rlo__place *place;
-  bool copies;
-  lane_buffer src, dst, indices;
-  /** Of what the buffer of indices holds; 0: nothing. */
-  uint64_t index_number;
-};
-
-rlo_status rlo__lane_create(rlo_context *context,
-                            bool copies,
-                            rlo__lane **out_lane) {
-  *out_lane = NULL;
-  rlo__lane *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  made->copies = copies || rlo_context_device_info(context)->device_class !=
+rlo_status rlo__lane_init(rlo__lane *lane, rlo_context *context, bool copies) {
+  lane->copies = copies || rlo_context_device_info(context)->device_class !=
                                RLO_DEVICE_CLASS_CPU;
-  rlo_status status = rlo__place_create(context, NULL, false, &made->place);
-  if (status != RLO_OK) {
-    rlo__free(made);
-    return status;
-  }
-  *out_lane = made;
-  return RLO_OK;
+  return rlo__place_create(context, NULL, false, &lane->place);
 }
 
-void rlo__lane_release(rlo__lane *lane) {
-  if (lane != NULL) {
+void rlo__lane_deinit(rlo__lane *lane) {
+  if (lane->place != NULL) {
     rlo__lane_trim(lane);
     rlo__place_release(lane->place);
-    rlo__free(lane);
   }
-}
-
-rlo__place *rlo__lane_place(const rlo__lane *lane) {
-  return lane->place;
-}
-
-bool rlo__lane_copies(const rlo__lane *lane) {
-  return lane->copies;
 }
 
 int64_t rlo__lane_buffer_bytes(const rlo__lane *lane) {
   return lane->src.bytes + lane->dst.bytes + lane->indices.bytes;
 }
 
-static void release_buffer(rlo__lane *lane, lane_buffer *b) {
+static void release_buffer(rlo__lane *lane, rlo__free_buffer *b) {
   rlo_buffer_release(lane->place->context, b->buffer);
-  *b = (lane_buffer){NULL, 0};
+  *b = (rlo__free_buffer){NULL, 0};
 }
 
 void rlo__lane_trim(rlo__lane *lane) {
@@ -71,7 +35,7 @@ void rlo__lane_trim(rlo__lane *lane) {
 
 /* A memory of a side; NULL for 0 bytes. */
 static rlo_status open_side(rlo__lane *lane,
-                            lane_buffer *b,
+                            rlo__free_buffer *b,
                             void *host,
                             int64_t bytes,
                             rlo__memory **out_memory) {

@@ -9,25 +9,27 @@
  * thread's, which waits for each. Where the device shares the host's memory a
  * piece runs where it lies; else it is copied to buffers and back.
  */
-typedef struct rlo__lane rlo__lane;
+typedef struct rlo__lane {
+  rlo__place *place;
+  /** Pieces are copied; the memory that they come from and go to may then be
+   * the same. */
+  bool copies;
+  /** Buffers, which stay for the next piece and grow. */
+  rlo__free_buffer src, dst, indices;
+  /** Of the indices that their buffer holds; 0: none. */
+  uint64_t index_number;
+} rlo__lane;
 
 /** Retains the context. @param copies  to buffers and back, whatever the device
  *  is. @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
-RLO_NODISCARD rlo_status rlo__lane_create(rlo_context *context,
-                                          bool copies,
-                                          rlo__lane **out_lane);
+RLO_NODISCARD rlo_status rlo__lane_init(rlo__lane *lane,
+                                        rlo_context *context,
+                                        bool copies);
 
-/** NULL is legal. */
-void rlo__lane_release(rlo__lane *lane);
+/** A zeroed one is legal. */
+void rlo__lane_deinit(rlo__lane *lane);
 
-/** Borrowed. */
-rlo__place *rlo__lane_place(const rlo__lane *lane);
-
-/** Whether pieces are copied; the memory that they come from and go to may then
- *  be the same. */
-bool rlo__lane_copies(const rlo__lane *lane);
-
-/** Bytes of the buffers, which stay for the next piece. */
+/** Bytes of the buffers. */
 int64_t rlo__lane_buffer_bytes(const rlo__lane *lane);
 
 /** Releases the buffers. */

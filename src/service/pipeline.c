@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/pipeline.h"
+#include "service/work.h"
+
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -97,36 +99,22 @@ static rlo__box *nth_box(rlo__pipeline *pipeline, int32_t n) {
 }
 
 static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
-  while (pipeline->num_boxes_taken < pipeline->pass->plan.num_boxes &&
-         is_stored(pipeline->pass, pipeline->num_boxes_taken)) {
+  const rlo__pass *pass = pipeline->pass;
+  while (pipeline->num_boxes_taken < pass->plan.num_boxes &&
+         is_stored(pass, pipeline->num_boxes_taken)) {
     ++pipeline->num_boxes_taken;
   }
-  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
+  for (int32_t n = 0; n < pass->staging.num_boxes; ++n) {
     rlo__box *box = &pipeline->boxes[n];
-    if (box->state == RLO__BOX_EMPTY &&
-        pipeline->num_boxes_taken < pipeline->pass->plan.num_boxes) {
-      box->state = RLO__BOX_OPENING;
+    if (box->stage == RLO__BOX_EMPTY &&
+        pipeline->num_boxes_taken < pass->plan.num_boxes) {
+      memset(box->works, 0, sizeof box->works);
+      box->works[RLO__BOX_OPENING] = (rlo__box_works){1, 1, 0};
+      box->stage = RLO__BOX_OPENING;
       box->number = pipeline->num_boxes_taken++;
-      box->num_loads_taken = box->num_loads_done = 0;
-      box->num_stores_taken = box->num_stores_done = 0;
-      box->num_pieces_taken = box->num_pieces_done = 0;
       box->bytes_moved = 0;
       work->kind = RLO__WORK_OPEN;
       work->box = box;
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool take_load(rlo__pipeline *pipeline, rlo__work *work) {
-  for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
-    rlo__box *box = nth_box(pipeline, n);
-    if (box->state == RLO__BOX_LOADING &&
-        box->num_loads_taken < box->loads.count) {
-      work->kind = RLO__WORK_LOAD;
-      work->box = box;
-      work->number = box->num_loads_taken++;
       return true;
     }
   }
@@ -156,20 +144,27 @@ static bool is_free(rlo__pipeline *pipeline, const rlo__box *box) {
   if (!pipeline->pass->plan.is_tiled[RLO__SIDE_SOURCE]) {
     return true;
   }
-  bool is_read = first == box || first->state == RLO__BOX_EMPTY ||
-                 first->state == RLO__BOX_STORING;
+  bool is_read = first == box || first->stage == RLO__BOX_EMPTY ||
+                 first->stage == RLO__BOX_STORING;
   return is_read &&
          (pipeline->pass->journal == NULL || are_tiles_spare(pipeline, box));
 }
 
-static bool take_store(rlo__pipeline *pipeline, rlo__work *work) {
+static bool has_work(const rlo__box *box, rlo__box_stage stage) {
+  return box->stage == stage &&
+         box->works[stage].num_taken < box->works[stage].count;
+}
+
+static bool take_transfer(rlo__pipeline *pipeline,
+                          rlo__box_stage stage,
+                          rlo__work *work) {
+  bool is_store = stage == RLO__BOX_STORING;
   for (int32_t n = 0; n < pipeline->pass->staging.num_boxes; ++n) {
     rlo__box *box = nth_box(pipeline, n);
-    if (box->state == RLO__BOX_STORING &&
-        box->num_stores_taken < box->stores.count && is_free(pipeline, box)) {
-      work->kind = RLO__WORK_STORE;
+    if (has_work(box, stage) && (!is_store || is_free(pipeline, box))) {
+      work->kind = is_store ? RLO__WORK_STORE : RLO__WORK_LOAD;
       work->box = box;
-      work->number = box->num_stores_taken++;
+      work->number = box->works[stage].num_taken++;
       return true;
     }
   }
@@ -189,24 +184,15 @@ static rlo__slot *find_slot(rlo__pipeline *pipeline, rlo__slot_state state) {
   return found;
 }
 
-static void set_slot_work(rlo__work *work,
-                          rlo__work_kind kind,
-                          rlo__slot *slot) {
-  work->kind = kind;
-  work->slot = slot;
-  work->box = slot->box;
-}
-
 /* Puts the next piece into a slot; NULL if there is none, or no slot. */
 static rlo__slot *begin_piece(rlo__pipeline *pipeline) {
   rlo__slot *slot = find_slot(pipeline, RLO__SLOT_FREE);
   for (int32_t n = 0; n < pipeline->pass->staging.num_boxes && slot != NULL;
        ++n) {
     rlo__box *box = nth_box(pipeline, n);
-    if (box->state == RLO__BOX_RUNNING &&
-        box->num_pieces_taken < box->num_pieces) {
+    if (has_work(box, RLO__BOX_RUNNING)) {
       slot->box = box;
-      slot->piece = box->num_pieces_taken++;
+      slot->piece = box->works[RLO__BOX_RUNNING].num_taken++;
       slot->number = ++pipeline->num_pieces_taken;
       return slot;
     }
@@ -214,50 +200,48 @@ static rlo__slot *begin_piece(rlo__pipeline *pipeline) {
   return NULL;
 }
 
+/* Takes a work on a slot; false if it is NULL. */
+static bool take_slot(rlo__slot *slot,
+                      rlo__work_kind kind,
+                      rlo__slot_state state,
+                      rlo__work *work) {
+  if (slot == NULL) {
+    return false;
+  }
+  slot->state = state;
+  work->kind = kind;
+  work->slot = slot;
+  work->box = slot->box;
+  return true;
+}
+
 static bool take_read(rlo__pipeline *pipeline, rlo__work *work) {
   if (pipeline->pass->num_shares > 0) {
     return false;
   }
   rlo__slot *slot = find_slot(pipeline, RLO__SLOT_RETURNED);
-  if (slot == NULL) {
-    slot = begin_piece(pipeline);
-  }
-  if (slot == NULL) {
-    return false;
-  }
-  slot->state = RLO__SLOT_READING;
-  set_slot_work(work, RLO__WORK_READ, slot);
-  return true;
+  slot = slot != NULL ? slot : begin_piece(pipeline);
+  return take_slot(slot, RLO__WORK_READ, RLO__SLOT_READING, work);
 }
 
 static bool take_run(rlo__pipeline *pipeline, rlo__work *work) {
   rlo__slot *slot = pipeline->pass->num_shares > 0
                         ? begin_piece(pipeline)
                         : find_slot(pipeline, RLO__SLOT_READ);
-  if (slot == NULL) {
-    return false;
-  }
-  slot->state = RLO__SLOT_RUNNING;
-  set_slot_work(work, RLO__WORK_RUN, slot);
-  return true;
-}
-
-static bool take_write(rlo__pipeline *pipeline, rlo__work *work) {
-  rlo__slot *slot = find_slot(pipeline, RLO__SLOT_RAN);
-  if (slot == NULL) {
-    return false;
-  }
-  slot->state = RLO__SLOT_WRITING;
-  set_slot_work(work, RLO__WORK_WRITE, slot);
-  return true;
+  return take_slot(slot, RLO__WORK_RUN, RLO__SLOT_RUNNING, work);
 }
 
 static bool take_output(rlo__pipeline *pipeline, rlo__work *work) {
-  return take_write(pipeline, work) || take_store(pipeline, work);
+  return take_slot(find_slot(pipeline, RLO__SLOT_RAN),
+                   RLO__WORK_WRITE,
+                   RLO__SLOT_WRITING,
+                   work) ||
+         take_transfer(pipeline, RLO__BOX_STORING, work);
 }
 
 static bool take_input(rlo__pipeline *pipeline, rlo__work *work) {
-  return take_read(pipeline, work) || take_load(pipeline, work) ||
+  return take_read(pipeline, work) ||
+         take_transfer(pipeline, RLO__BOX_LOADING, work) ||
          take_open(pipeline, work);
 }
 
@@ -293,26 +277,21 @@ bool rlo__pipeline_take(rlo__pipeline *pipeline,
 
 /* ------------------------------------------------------------------- ending */
 
-static void advance_box(rlo__pipeline *pipeline, rlo__box *box) {
-  if (box->state == RLO__BOX_LOADING &&
-      box->num_loads_done == box->loads.count) {
-    box->state = RLO__BOX_RUNNING;
-  }
-  if (box->state == RLO__BOX_RUNNING &&
-      box->num_pieces_done == box->num_pieces) {
-    box->state = RLO__BOX_STORING;
-  }
-  if (box->state == RLO__BOX_STORING &&
-      box->num_stores_done == box->stores.count) {
-    box->state = RLO__BOX_EMPTY;
-    ++pipeline->num_boxes_done;
+/* Notes that a work of the box's stage is done, and goes on to the next stage
+ * that has works. */
+static void end_box_work(rlo__pipeline *pipeline, rlo__box *box) {
+  ++box->works[box->stage].num_done;
+  while (box->stage != RLO__BOX_EMPTY &&
+         box->works[box->stage].num_done == box->works[box->stage].count) {
+    box->stage = (rlo__box_stage)((box->stage + 1) % RLO__BOX_NUM_STAGES);
+    pipeline->num_boxes_done += box->stage == RLO__BOX_EMPTY;
   }
 }
 
 static void end_piece(rlo__pipeline *pipeline, rlo__slot *slot) {
   slot->state = RLO__SLOT_FREE;
-  ++slot->box->num_pieces_done;
   ++pipeline->num_pieces_done;
+  end_box_work(pipeline, slot->box);
 }
 
 /* Whether a piece that has failed left what it reads as it was. */
@@ -343,30 +322,15 @@ rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
     }
     return status;
   }
-  switch (work->kind) {
-    case RLO__WORK_OPEN:
-      box->state = RLO__BOX_LOADING;
-      break;
-    case RLO__WORK_LOAD:
-      ++box->num_loads_done;
-      break;
-    case RLO__WORK_STORE:
-      ++box->num_stores_done;
-      break;
-    case RLO__WORK_READ:
-      slot->state = RLO__SLOT_READ;
-      break;
-    case RLO__WORK_RUN:
-      if (slot->sides[RLO__SIDE_DESTINATION].storage != NULL) {
-        slot->state = RLO__SLOT_RAN;
-      } else {
-        end_piece(pipeline, slot);
-      }
-      break;
-    default:
-      end_piece(pipeline, slot);
-      break;
+  if (slot == NULL) {
+    end_box_work(pipeline, box);
+  } else if (work->kind == RLO__WORK_READ) {
+    slot->state = RLO__SLOT_READ;
+  } else if (work->kind == RLO__WORK_RUN &&
+             slot->sides[RLO__SIDE_DESTINATION].storage != NULL) {
+    slot->state = RLO__SLOT_RAN;
+  } else {
+    end_piece(pipeline, slot);
   }
-  advance_box(pipeline, box);
   return RLO_OK;
 }

@@ -170,7 +170,7 @@ static void run_thread(void *payload) {
   const rlo__service_thread *thread = payload;
   rlo_service *service = thread->service;
   int32_t number = thread->lane_number;
-  rlo__lane *lane = number >= 0 ? service->lanes[number] : NULL;
+  rlo__lane *lane = number >= 0 ? &service->lanes[number] : NULL;
   rlo__job_work work;
   rlo__mutex_lock(&service->mutex);
   for (;;) {

@@ -34,7 +34,7 @@ struct rlo_service {
   int64_t host_memory_bytes, device_memory_bytes;
   int32_t io_threads, max_running_jobs;
   int32_t num_lanes;
-  rlo__lane **lanes;
+  rlo__lane *lanes;
   /** Runs the pieces that no lane does. */
   rlo__place *host;
   /** Some lane copies pieces to its device. */

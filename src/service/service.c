@@ -18,7 +18,7 @@
 /* What holds contexts. */
 static void free_lanes(rlo_service *service) {
   for (int32_t n = 0; n < service->num_lanes && service->lanes != NULL; ++n) {
-    rlo__lane_release(service->lanes[n]);
+    rlo__lane_deinit(&service->lanes[n]);
   }
   rlo__free(service->lanes);
   service->lanes = NULL;
@@ -81,10 +81,11 @@ static rlo_status create_lanes(rlo_service *service,
   service->num_lanes = num_contexts;
   service->max_buffer_bytes = INT64_MAX;
   for (int32_t n = 0; n < num_contexts; ++n) {
-    RLO_TRY(rlo__lane_create(contexts[n], copies, &service->lanes[n]));
-    rlo__lane_place(service->lanes[n])->family = options->family;
-    rlo__lane_place(service->lanes[n])->schedule = options->schedule;
-    service->copies = service->copies || rlo__lane_copies(service->lanes[n]);
+    rlo__lane *lane = &service->lanes[n];
+    RLO_TRY(rlo__lane_init(lane, contexts[n], copies));
+    lane->place->family = options->family;
+    lane->place->schedule = options->schedule;
+    service->copies = service->copies || lane->copies;
     service->max_buffer_bytes =
         rlo__min(service->max_buffer_bytes,
                  rlo_context_device_info(contexts[n])->max_allocation_bytes);

@@ -97,103 +97,60 @@ static rlo__lattice get_transfer(const rlo__transfers *transfers,
   return one;
 }
 
-rlo_status rlo__transfers_read(const rlo__transfers *transfers,
-                               const rlo__lattice *lattice,
-                               int64_t number,
-                               rlo_storage *storage,
-                               char *packed,
-                               int64_t *out_bytes) {
-  int64_t at;
-  rlo__lattice one = get_transfer(transfers, lattice, number, &at);
-  *out_bytes = rlo__lattice_bytes(&one);
-  return rlo__lattice_read(&one, storage, packed + at);
-}
-
-rlo_status rlo__transfers_write(const rlo__transfers *transfers,
-                                const rlo__lattice *lattice,
-                                int64_t number,
-                                rlo_storage *storage,
-                                const char *packed,
-                                int64_t *out_bytes) {
-  int64_t at;
-  rlo__lattice one = get_transfer(transfers, lattice, number, &at);
-  *out_bytes = rlo__lattice_bytes(&one);
-  return rlo__lattice_write(&one, storage, packed + at);
-}
-
-/** A run of a lattice, and where the part of it that is in memory is packed. */
-typedef struct run {
-  int64_t index[RLO_MAX_AXES];
-  int64_t number, offset, begin, end;
-} run;
-
-/** Goes to a run: its part in memory is [begin, end). False after the last. */
-static bool find_run(const rlo__lattice *lattice, int64_t bytes, run *r) {
-  int32_t d = lattice->num_dims - 1;
-  if (r->number > 0) {
-    for (; d >= 0 && ++r->index[d] == lattice->extents[d]; --d) {
-      r->index[d] = 0;
-    }
-    if (d < 0) {
-      return false;
-    }
-  }
-  r->offset = lattice->base_byte;
-  for (int32_t n = 0; n < lattice->num_dims; ++n) {
-    r->offset += r->index[n] * lattice->strides[n];
-  }
-  r->begin = rlo__min(rlo__max(r->offset, 0), bytes);
-  r->end = rlo__max(r->begin, rlo__min(r->offset + lattice->run_bytes, bytes));
-  return true;
-}
-
-/** Where the part of a run that is in memory lies in packed memory. */
-static int64_t packed_begin(const rlo__lattice *lattice, const run *r) {
-  return r->number * lattice->run_bytes + r->begin - r->offset;
-}
-
-void rlo__lattice_load(const rlo__lattice *lattice,
-                       const char *memory,
-                       int64_t bytes,
-                       char *packed) {
-  for (run r = {.number = 0}; find_run(lattice, bytes, &r); ++r.number) {
-    memcpy(packed + packed_begin(lattice, &r),
-           memory + r.begin,
-           (size_t)(r.end - r.begin));
-  }
-}
-
-void rlo__lattice_store(const rlo__lattice *lattice,
-                        char *memory,
-                        int64_t bytes,
-                        const char *packed) {
-  for (run r = {.number = 0}; find_run(lattice, bytes, &r); ++r.number) {
-    memcpy(memory + r.begin,
-           packed + packed_begin(lattice, &r),
-           (size_t)(r.end - r.begin));
-  }
-}
-
-rlo_status rlo__lattice_read(const rlo__lattice *lattice,
+rlo_status rlo__transfers_do(const rlo__transfers *transfers,
+                             const rlo__lattice *lattice,
+                             int64_t number,
                              rlo_storage *storage,
-                             char *packed) {
-  return rlo__storage_read_lattice(storage,
-                                   lattice->base_byte,
-                                   lattice->extents,
-                                   lattice->strides,
-                                   lattice->num_dims,
-                                   lattice->run_bytes,
-                                   packed);
+                             char *packed,
+                             bool is_write,
+                             int64_t *out_bytes) {
+  int64_t at;
+  rlo__lattice one = get_transfer(transfers, lattice, number, &at);
+  *out_bytes = rlo__lattice_bytes(&one);
+  return rlo__lattice_transfer(&one, storage, packed + at, is_write);
 }
 
-rlo_status rlo__lattice_write(const rlo__lattice *lattice,
-                              rlo_storage *storage,
-                              const char *packed) {
-  return rlo__storage_write_lattice(storage,
-                                    lattice->base_byte,
-                                    lattice->extents,
-                                    lattice->strides,
-                                    lattice->num_dims,
-                                    lattice->run_bytes,
-                                    packed);
+rlo_status rlo__lattice_transfer(const rlo__lattice *lattice,
+                                 rlo_storage *storage,
+                                 char *packed,
+                                 bool is_write) {
+  const rlo__lattice *l = lattice;
+  return is_write ? rlo__storage_write_lattice(storage,
+                                               l->base_byte,
+                                               l->extents,
+                                               l->strides,
+                                               l->num_dims,
+                                               l->run_bytes,
+                                               packed)
+                  : rlo__storage_read_lattice(storage,
+                                              l->base_byte,
+                                              l->extents,
+                                              l->strides,
+                                              l->num_dims,
+                                              l->run_bytes,
+                                              packed);
+}
+
+void rlo__lattice_copy(const rlo__lattice *lattice,
+                       char *memory,
+                       int64_t bytes,
+                       char *packed,
+                       bool is_write) {
+  rlo__runs runs = {.num_dims = lattice->num_dims, .num_runs = 1};
+  for (int32_t d = 0; d < lattice->num_dims; ++d) {
+    runs.extents[d] = lattice->extents[lattice->num_dims - 1 - d];
+    runs.strides[d] = lattice->strides[lattice->num_dims - 1 - d];
+    runs.num_runs *= runs.extents[d];
+  }
+  rlo__run_walk walk = {.offset = lattice->base_byte};
+  for (int64_t n = 0; n < runs.num_runs; ++n) {
+    int64_t begin = rlo__min(rlo__max(walk.offset, 0), bytes);
+    int64_t end = rlo__min(walk.offset + lattice->run_bytes, bytes);
+    char *run = memory + begin;
+    char *at = packed + n * lattice->run_bytes + begin - walk.offset;
+    if (end > begin) {
+      memcpy(is_write ? run : at, is_write ? at : run, (size_t)(end - begin));
+    }
+    rlo__run_walk_step(&walk, &runs);
+  }
 }

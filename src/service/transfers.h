@@ -31,37 +31,28 @@ rlo__transfers rlo__transfers_make(const rlo__lattice *lattice,
 
 /** Moves transfer number `number` between a storage and the packed memory of
  *  the whole lattice. Sets *out_bytes to its bytes.
- *  @return what rlo__storage_read_lattice and its peer return. */
-RLO_NODISCARD rlo_status rlo__transfers_read(const rlo__transfers *transfers,
-                                             const rlo__lattice *lattice,
-                                             int64_t number,
-                                             rlo_storage *storage,
-                                             char *packed,
-                                             int64_t *out_bytes);
-RLO_NODISCARD rlo_status rlo__transfers_write(const rlo__transfers *transfers,
-                                              const rlo__lattice *lattice,
-                                              int64_t number,
-                                              rlo_storage *storage,
-                                              const char *packed,
-                                              int64_t *out_bytes);
-
-/** Copies a lattice of `bytes` bytes of memory to packed memory, or back; but
- *  for what of the lattice is not in the memory. */
-void rlo__lattice_load(const rlo__lattice *lattice,
-                       const char *memory,
-                       int64_t bytes,
-                       char *packed);
-void rlo__lattice_store(const rlo__lattice *lattice,
-                        char *memory,
-                        int64_t bytes,
-                        const char *packed);
-
-/** Reads and writes a whole lattice. */
-RLO_NODISCARD rlo_status rlo__lattice_read(const rlo__lattice *lattice,
+ *  @return what rlo__lattice_transfer returns. */
+RLO_NODISCARD rlo_status rlo__transfers_do(const rlo__transfers *transfers,
+                                           const rlo__lattice *lattice,
+                                           int64_t number,
                                            rlo_storage *storage,
-                                           char *packed);
-RLO_NODISCARD rlo_status rlo__lattice_write(const rlo__lattice *lattice,
-                                            rlo_storage *storage,
-                                            const char *packed);
+                                           char *packed,
+                                           bool is_write,
+                                           int64_t *out_bytes);
+
+/** Reads a whole lattice of a storage into packed memory, or writes it from
+ *  there. @return what rlo__storage_read_lattice and its peer return. */
+RLO_NODISCARD rlo_status rlo__lattice_transfer(const rlo__lattice *lattice,
+                                               rlo_storage *storage,
+                                               char *packed,
+                                               bool is_write);
+
+/** The same for a lattice of `bytes` bytes of memory, but for what of it is not
+ *  in the memory. */
+void rlo__lattice_copy(const rlo__lattice *lattice,
+                       char *memory,
+                       int64_t bytes,
+                       char *packed,
+                       bool is_write);
 
 #endif

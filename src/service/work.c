@@ -93,16 +93,21 @@ static rlo_status open_box(rlo__pipeline *pipeline, rlo__box *box) {
   const rlo__pass *pass = pipeline->pass;
   box->loads = box->stores = (rlo__transfers){0};
   if (pass->num_shares > 0) {
-    box->num_pieces = pass->num_shares;
+    box->works[RLO__BOX_RUNNING].count = pass->num_shares;
     box->problem = pass->plan.problem;
     RLO_TRY(rlo_problem_canonicalize(&box->problem, 0, NULL, NULL));
     return rlo__move_get(
         pipeline->host, &box->problem, false, &pipeline->whole);
   }
-  box->num_pieces = rlo__piece_plan_num_pieces(&pass->plan, box->number);
+  box->works[RLO__BOX_RUNNING].count =
+      rlo__piece_plan_num_pieces(&pass->plan, box->number);
   RLO_TRY(rlo__piece_plan_box(&pass->plan, box->number, &box->problem));
-  return pass->is_in_memory[pass->plan.gathered] ? RLO_OK
-                                                 : place_box(pipeline, box);
+  if (!pass->is_in_memory[pass->plan.gathered]) {
+    RLO_TRY(place_box(pipeline, box));
+  }
+  box->works[RLO__BOX_LOADING].count = box->loads.count;
+  box->works[RLO__BOX_STORING].count = box->stores.count;
+  return RLO_OK;
 }
 
 /* ------------------------------------------------------------------ pieces */
@@ -199,17 +204,20 @@ static bool is_counted(const rlo__pipeline *pipeline,
          storage == pipeline->pass->storages[1];
 }
 
-/* Reads the packed bytes of a side. */
-static rlo_status read_side(const rlo__slot *slot,
-                            const rlo__piece_side *side) {
+/* Transfers the packed bytes of a side. */
+static rlo_status transfer_side(const rlo__slot *slot,
+                                const rlo__piece_side *side,
+                                bool is_write) {
   if (side->is_beyond) {
-    rlo__lattice_load(&side->lattice,
+    rlo__lattice_copy(&side->lattice,
                       slot->box->memory,
                       rlo__lattice_bytes(&slot->box->lattice),
-                      side->memory);
+                      side->memory,
+                      is_write);
     return RLO_OK;
   }
-  return rlo__lattice_read(&side->lattice, side->storage, side->memory);
+  return rlo__lattice_transfer(
+      &side->lattice, side->storage, side->memory, is_write);
 }
 
 static rlo_status read_piece(rlo__pipeline *pipeline,
@@ -221,7 +229,7 @@ static rlo_status read_piece(rlo__pipeline *pipeline,
     return RLO_OK;
   }
   work->bytes_read = is_counted(pipeline, src->storage) ? src->bytes : 0;
-  return read_side(slot, src);
+  return transfer_side(slot, src, false);
 }
 
 /** For load_gaps. */
@@ -240,7 +248,7 @@ static rlo_status load_gaps(void *payload) {
     return RLO_OK;
   }
   g->work->bytes_read += is_counted(g->pipeline, dst->storage) ? dst->bytes : 0;
-  return read_side(g->slot, dst);
+  return transfer_side(g->slot, dst, false);
 }
 
 static int64_t share_of(int64_t bytes, int64_t share, int64_t num_shares) {
@@ -273,9 +281,9 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
   if (dst->bytes == 0) {
     return RLO_OK;
   }
-  RLO_TRY(rlo__move_get(lane != NULL ? rlo__lane_place(lane) : pipeline->host,
+  RLO_TRY(rlo__move_get(lane != NULL ? lane->place : pipeline->host,
                         &slot->problem,
-                        lane != NULL && rlo__lane_copies(lane),
+                        lane != NULL && lane->copies,
                         &move));
   rlo_status status = RLO_OK;
   if (lane != NULL) {
@@ -309,14 +317,7 @@ static rlo_status write_piece(const rlo__pipeline *pipeline,
                               rlo__work *work) {
   const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
   work->bytes_written = is_counted(pipeline, dst->storage) ? dst->bytes : 0;
-  if (dst->is_beyond) {
-    rlo__lattice_store(&dst->lattice,
-                       slot->box->memory,
-                       rlo__lattice_bytes(&slot->box->lattice),
-                       dst->memory);
-    return RLO_OK;
-  }
-  return rlo__lattice_write(&dst->lattice, dst->storage, dst->memory);
+  return transfer_side(slot, dst, true);
 }
 
 static rlo_status do_now(rlo__pipeline *pipeline,
@@ -329,19 +330,21 @@ static rlo_status do_now(rlo__pipeline *pipeline,
     case RLO__WORK_OPEN:
       return open_box(pipeline, box);
     case RLO__WORK_LOAD:
-      return rlo__transfers_read(&box->loads,
-                                 &box->lattice,
-                                 work->number,
-                                 storage,
-                                 box->memory,
-                                 &work->bytes_read);
+      return rlo__transfers_do(&box->loads,
+                               &box->lattice,
+                               work->number,
+                               storage,
+                               box->memory,
+                               false,
+                               &work->bytes_read);
     case RLO__WORK_STORE:
-      return rlo__transfers_write(&box->stores,
-                                  &box->lattice,
-                                  work->number,
-                                  storage,
-                                  box->memory,
-                                  &work->bytes_written);
+      return rlo__transfers_do(&box->stores,
+                               &box->lattice,
+                               work->number,
+                               storage,
+                               box->memory,
+                               true,
+                               &work->bytes_written);
     case RLO__WORK_READ:
       return read_piece(pipeline, work->slot, work);
     case RLO__WORK_RUN:

@@ -3,13 +3,53 @@
 #define RLO_SERVICE_WORK_H
 
 #include "relayout/service.h"
+#include "service/journal.h"
 #include "service/lane.h"
-#include "service/pass.h"
+#include "service/piece_plan.h"
 #include "service/transfers.h"
 
 /**
- * What a pass consists of: works, each done by one thread. service/pipeline.h
- * says which is next; here they are done.
+ * One pass of a job over its bytes: a plan of pieces, and where they come from
+ * and go to. A job is a list of passes, each of which begins when the one
+ * before it has ended.
+ */
+typedef struct rlo__pass {
+  rlo__piece_plan plan;
+  /** Borrowed. */
+  rlo_storage *storages[2];
+  /** Sides whose bytes are used where they lie in memory. */
+  bool is_in_memory[2];
+  /** See rlo_job_options. */
+  bool is_new_destination;
+  /** Contexts that run the pieces; 0: the host does. */
+  int32_t num_lanes;
+  /** Pieces are copied to a device and back. */
+  bool copies;
+  rlo__staging staging;
+  /** Above 0: both sides are in memory, and the host runs the problem in so
+   *  many shares in place of pieces. */
+  int32_t num_shares;
+  /** What the problem loads, in host memory; NULL: nothing. Devices copy them
+   *  once for each `index_number`, which is not 0. */
+  const void *indices;
+  int64_t index_bytes;
+  uint64_t index_number;
+  /** Which boxes of the pass, by its number, are in the destination already.
+   *  Borrowed; NULL: none. */
+  rlo__journal *journal;
+  int32_t number;
+} rlo__pass;
+
+/** Of the staging memory, each box and each slot, in bytes. */
+enum { RLO__STAGING_ALIGNMENT = 64 };
+
+/** Pieces, or shares. */
+static inline int64_t rlo__pass_num_pieces(const rlo__pass *pass) {
+  return pass->num_shares > 0 ? pass->num_shares : pass->plan.num_pieces;
+}
+
+/**
+ * What a pass consists of: works, each done by one thread.
  *
  *   gathered destination:  open the box; read a piece, run it into the box, for
  *                          each; store the box
@@ -29,17 +69,24 @@ typedef enum rlo__work_kind {
   RLO__WORK_WRITE
 } rlo__work_kind;
 
-typedef enum rlo__box_state {
+/** The stages of a box, in the order in which it goes through them. */
+typedef enum rlo__box_stage {
   RLO__BOX_EMPTY,
   RLO__BOX_OPENING,
   RLO__BOX_LOADING,
   RLO__BOX_RUNNING,
-  RLO__BOX_STORING
-} rlo__box_state;
+  RLO__BOX_STORING,
+  RLO__BOX_NUM_STAGES
+} rlo__box_stage;
+
+/** The works of a stage: transfers, or pieces. */
+typedef struct rlo__box_works {
+  int64_t count, num_taken, num_done;
+} rlo__box_works;
 
 /** The memory of a box, and the box that is in it. */
 typedef struct rlo__box {
-  rlo__box_state state;
+  rlo__box_stage stage;
   int64_t number;
   /** NULL: the gathered side is in memory. */
   char *memory;
@@ -50,9 +97,7 @@ typedef struct rlo__box {
   rlo_problem problem;
   rlo__lattice lattice;
   rlo__transfers loads, stores;
-  int64_t num_loads_taken, num_loads_done;
-  int64_t num_stores_taken, num_stores_done;
-  int64_t num_pieces, num_pieces_taken, num_pieces_done;
+  rlo__box_works works[RLO__BOX_NUM_STAGES];
   /** Read and written for the box. */
   int64_t bytes_moved;
 } rlo__box;
@@ -143,5 +188,45 @@ typedef struct rlo__work {
 RLO_NODISCARD rlo_status rlo__work_do(rlo__pipeline *pipeline,
                                       rlo__work *work,
                                       rlo__lane *lane);
+
+/*
+ * The order of the works of a pass (pipeline.c): which can be done next. Two
+ * boxes are in work, so that one is filled while the other is stored. Threads:
+ * the caller holds a lock, but for create and release.
+ */
+
+/**
+ * Begins a pass.
+ * @param pass      borrowed.
+ * @param host      borrowed.
+ * @param staging  the layout's bytes, borrowed; aligned to
+ *                 RLO__STAGING_ALIGNMENT.
+ * @return RLO_OK; RLO_OUT_OF_MEMORY.
+ */
+RLO_NODISCARD rlo_status rlo__pipeline_create(const rlo__pass *pass,
+                                              rlo__place *host,
+                                              char *staging,
+                                              rlo__pipeline **out_pipeline);
+
+/** No work may be in flight. NULL is legal. */
+void rlo__pipeline_release(rlo__pipeline *pipeline);
+
+/** Takes the next work for a lane, or for another thread if `lane_number` is
+ *  -1. @return false if there is none now. */
+bool rlo__pipeline_take(rlo__pipeline *pipeline,
+                        int32_t lane_number,
+                        rlo__work *out_work);
+
+/**
+ * Ends a work that was taken and done.
+ * @param status  that of rlo__work_do.
+ * @return `status`; RLO_OK for a failed lane whose piece others can run.
+ */
+RLO_NODISCARD rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
+                                                const rlo__work *work,
+                                                rlo_status status);
+
+/** Whether the pass has ended. */
+bool rlo__pipeline_has_ended(const rlo__pipeline *pipeline);
 
 #endif

@@ -45,7 +45,7 @@ FLOORS = {
     "service": (7, ["storage_cache", "storage", "piece_grid",
                     "piece_tally",
                     "piece_plan", "piece_growth", "piece_search",
-                    "piece_bands", "pass", "journal",
+                    "piece_bands", "journal",
                     "transfers", "lane", "work", "pipeline", "job",
                     "job_plan", "scheduler", "submit",
                     "service"]),
