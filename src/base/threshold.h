@@ -203,11 +203,9 @@
   X(service_memory_run_bytes, 1024, 64)                                        \
   /* A longer tile of two passes is written no faster. */                      \
   X(service_tile_bytes, INT64_C(16) << 20, 2048)                               \
-  /* Beyond them a tally of pieces is a bound: regions that are looked at, and \
-   * lengths of runs that are counted apart (room for 64). Steps by which a    \
-   * part grows (room for RLO__MAX_GROWTH_STEPS). */                           \
+  /* Regions that are looked at; beyond them a tally of pieces is a bound.     \
+   * Steps by which a part grows (room for RLO__MAX_GROWTH_STEPS). */          \
   X(service_tally_regions, 256, 64)                                            \
-  X(service_tally_runs, 64, 2)                                                 \
   X(service_growth_steps, 1024, 8)                                             \
   /* A share of a problem in memory: long enough to be as fast as the whole,   \
    * short enough to be cancelled soon. */                                     \

@@ -104,9 +104,11 @@ int64_t rlo__grid_atom(const rlo_problem *problem,
   return rlo__min(atom, problem->extents[axis]);
 }
 
-/** Positions along an axis, in bits: `width` is from the first to the last. */
+/** Positions along an axis, in bits: `width` is from the first to the last.
+ * They are those of a part, or where parts begin. */
 typedef struct stretch {
   int64_t stride, width;
+  bool is_between;
 } stretch;
 
 /* Adds a stretch in the order of rising strides. */
@@ -141,10 +143,10 @@ static bool split_axis(const rlo_problem *problem,
   if (stride % whole != 0) {
     *fraction = rlo__add_capped(*fraction, width);
   } else if (width > 0) {
-    add_stretch(list, count, (stretch){stride, width});
+    add_stretch(list, count, (stretch){stride, width, false});
   }
   if (part < problem->extents[axis]) {
-    add_stretch(list, count, (stretch){step, all - width});
+    add_stretch(list, count, (stretch){step, all - width, true});
     return step % whole == 0;
   }
   return true;
@@ -165,7 +167,9 @@ static bool is_inside(const rlo_problem *problem) {
          problem->dst.base % whole * bits % whole == 0;
 }
 
-bool rlo__grid_writes_apart(const rlo_problem *problem, const int64_t *part) {
+bool rlo__grid_writes_apart(const rlo_problem *problem,
+                            const int64_t *part,
+                            bool has_hulls) {
   stretch list[2 * RLO_MAX_AXES];
   int32_t count = 0;
   int64_t span = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
@@ -181,8 +185,11 @@ bool rlo__grid_writes_apart(const rlo_problem *problem, const int64_t *part) {
           span, rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION), &span)) {
     return false;
   }
+  bool has_between = false;
   for (int32_t n = 0; n < count; ++n) {
-    if (list[n].stride < span) {
+    has_between = has_between || list[n].is_between;
+    if (list[n].stride < span ||
+        (has_hulls && has_between && !list[n].is_between)) {
       return false;
     }
     span = rlo__add_capped(span, list[n].width);

@@ -47,11 +47,14 @@ int64_t rlo__grid_atom(const rlo_problem *problem,
                        const int64_t granule_bytes[2],
                        int32_t axis);
 
-/** Whether no two parts of these extents share a byte of the destination, as
+/** Tells if no two parts of these extents share a byte of the destination, as
  *  far as strides prove it: of the steps inside of parts and between them, each
- *  is at least what all shorter ones span. The extents are multiples of one
- *  whose steps are whole bytes. False may also mean that strides do not decide
- *  it. */
-bool rlo__grid_writes_apart(const rlo_problem *problem, const int64_t *part);
+ *  is at least what all shorter ones span, and if the parts have hulls, all
+ * steps inside of parts are shorter than those between. The extents are
+ * multiples of one whose steps are whole bytes. False may also mean that
+ * strides do not decide it. */
+bool rlo__grid_writes_apart(const rlo_problem *problem,
+                            const int64_t *part,
+                            bool has_hulls);
 
 #endif

@@ -35,6 +35,10 @@ typedef struct rlo__growth_goal {
    *  bytes on it up to which they grow even where that gains nothing. */
   rlo__problem_side side;
   int64_t enough_bytes;
+  /** Sides that are transferred in the parts. */
+  bool is_moved[2];
+  /** The parts are written independently. */
+  bool is_written;
 } rlo__growth_goal;
 
 /** A problem for whose boxes or pieces extents are searched. */

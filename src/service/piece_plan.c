@@ -109,11 +109,15 @@ int64_t rlo__piece_plan_num_pieces(const rlo__piece_plan *plan, int64_t box) {
              : 0;
 }
 
-/* Selects a piece of the box [begins, ends), and narrows that to it. */
+/* Selects a piece of a box; its box is [*out_corner, ...). */
 static rlo_status select_piece(const rlo__piece_plan *plan,
+                               int64_t box,
                                int64_t piece,
+                               int64_t *out_corner,
                                int64_t *begins,
                                int64_t *ends) {
+  RLO_TRY(select_box(plan, box, begins, ends));
+  memcpy(out_corner, begins, RLO_MAX_AXES * sizeof *begins);
   int64_t count = count_pieces(plan, begins, ends);
   if (piece < 0 || piece >= count) {
     return fail_range("piece", piece, count);
@@ -123,29 +127,6 @@ static rlo_status select_piece(const rlo__piece_plan *plan,
                                 : RLO__SIDE_SOURCE;
   select_part(&plan->problem, moved, plan->piece, piece, begins, ends);
   return RLO_OK;
-}
-
-rlo_status rlo__piece_plan_piece(const rlo__piece_plan *plan,
-                                 int64_t box,
-                                 int64_t piece,
-                                 rlo_problem *out) {
-  int64_t begins[RLO_MAX_AXES];
-  int64_t ends[RLO_MAX_AXES];
-  RLO_TRY(select_box(plan, box, begins, ends));
-  RLO_TRY(select_piece(plan, piece, begins, ends));
-  return rlo__problem_restrict_box(&plan->problem, begins, ends, out);
-}
-
-/* Selects a piece of a box; its box is [*out_corner, ...). */
-static rlo_status select_in_box(const rlo__piece_plan *plan,
-                                int64_t box,
-                                int64_t piece,
-                                int64_t *out_corner,
-                                int64_t *begins,
-                                int64_t *ends) {
-  RLO_TRY(select_box(plan, box, begins, ends));
-  memcpy(out_corner, begins, RLO_MAX_AXES * sizeof *begins);
-  return select_piece(plan, piece, begins, ends);
 }
 
 /* Replaces the source by the packed bytes of the destination. */
@@ -178,7 +159,7 @@ rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
-  RLO_TRY(select_in_box(plan, box, piece, corner, begins, ends));
+  RLO_TRY(select_piece(plan, box, piece, corner, begins, ends));
   for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
     begins[a] -= corner[a];
     ends[a] -= corner[a];
@@ -195,7 +176,7 @@ rlo_status rlo__piece_plan_tile(const rlo__piece_plan *plan,
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
-  RLO_TRY(select_in_box(plan, box, piece, corner, begins, ends));
+  RLO_TRY(select_piece(plan, box, piece, corner, begins, ends));
   /* The tiles of a band lie in the order of the source, in which the first pass
    * makes them: before this one lie, for each axis, the parts before it, which
    * have all of the band along the axes of shorter steps and this tile's part

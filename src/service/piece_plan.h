@@ -177,16 +177,10 @@ RLO_NODISCARD rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan,
 int64_t rlo__piece_plan_num_pieces(const rlo__piece_plan *plan, int64_t box);
 
 /** Piece number `piece` of a box, in the order in which the other side's memory
- *  is passed through: a problem over the whole memories. */
-RLO_NODISCARD rlo_status rlo__piece_plan_piece(const rlo__piece_plan *plan,
-                                               int64_t box,
-                                               int64_t piece,
-                                               rlo_problem *out);
-
-/** Piece number `piece` of a box, cut out of the box: of what
- *  rlo__piece_plan_box gave, in which sides may have been moved into packed
- *  memory since. If the source is tiled, the piece is the copy of its tile,
- *  which is its whole source, to the destination. */
+ *  is passed through, cut out of the box: of what rlo__piece_plan_box gave, in
+ * which sides may have been moved into packed memory since. If the source is
+ * tiled, the piece is the copy of its tile, which is its whole source, to the
+ * destination. */
 RLO_NODISCARD rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
                                              int64_t box,
                                              int64_t piece,

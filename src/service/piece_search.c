@@ -63,16 +63,6 @@ static rlo__problem_side other(rlo__problem_side side) {
   return side == RLO__SIDE_SOURCE ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE;
 }
 
-/** What a grid has to keep. */
-typedef struct demand {
-  int64_t max_bytes[2];
-  int64_t max_sum_bytes;
-  /** Sides that are transferred in its parts. */
-  bool is_moved[2];
-  /** Its parts are written independently. */
-  bool is_written;
-} demand;
-
 static bool is_whole(const search *s, const int64_t *extents) {
   size_t bytes = sizeof *extents * (size_t)s->problem.num_axes;
   return memcmp(extents, s->problem.extents, bytes) == 0;
@@ -81,7 +71,7 @@ static bool is_whole(const search *s, const int64_t *extents) {
 /* Whether parts begin and end where transfers can, and no two write one byte.
  * That all together touch no more bytes than the problem does proves it. */
 static bool is_safe(const search *s,
-                    const demand *d,
+                    const rlo__growth_goal *d,
                     const int64_t *part,
                     const rlo__tally t[2]) {
   if ((d->is_moved[SRC] && !t[SRC].is_granular) ||
@@ -90,10 +80,10 @@ static bool is_safe(const search *s,
   }
   return !d->is_written || is_whole(s, part) ||
          t[DST].sum_bytes == s->least_written ||
-         (!t[DST].has_hulls && rlo__grid_writes_apart(&s->problem, part));
+         rlo__grid_writes_apart(&s->problem, part, t[DST].has_hulls);
 }
 
-static bool keeps(const demand *d, const rlo__tally t[2]) {
+static bool keeps(const rlo__growth_goal *d, const rlo__tally t[2]) {
   return t[SRC].max_bytes <= d->max_bytes[SRC] &&
          t[DST].max_bytes <= d->max_bytes[DST] &&
          rlo__add_capped(t[SRC].max_bytes, t[DST].max_bytes) <=
@@ -120,7 +110,7 @@ static rlo_status tally_both(const search *s,
 /* Takes growth back until all parts, also at edges, are safe and within the
  * limits, which the smallest ones are. `box` is NULL for boxes themselves. */
 static rlo_status shrink(search *s,
-                         const demand *d,
+                         const rlo__growth_goal *d,
                          const int64_t *box,
                          rlo__growth *growth,
                          rlo__tally out[2]) {
@@ -240,12 +230,6 @@ static rlo__growth_goal goal_of(const search *s, rlo__problem_side side) {
       .enough_bytes = INT64_MAX};
 }
 
-/* What grids of such growth keep for certain. */
-static demand demand_of(const rlo__growth_goal *goal) {
-  return (demand){.max_bytes = {goal->max_bytes[SRC], goal->max_bytes[DST]},
-                  .max_sum_bytes = goal->max_sum_bytes};
-}
-
 /* The most of `bytes` that a box or a slot can take. */
 static int64_t floor_of(const search *s, int64_t bytes) {
   return bytes - bytes % s->budget->alignment_bytes;
@@ -265,9 +249,7 @@ static rlo_status try_pieces(search *s,
     goal.max_bytes[moved] = floor_of(s, budget->host_bytes / least->num_slots);
     most = rlo__thresholds.service_most_piece_bytes;
   }
-  demand d = demand_of(&goal);
-  d.is_moved[moved] = true;
-  d.is_written = true;
+  goal.is_moved[moved] = goal.is_written = true;
   /* Four for each slot keep all of them busy to the end. */
   int64_t all = moved == SRC ? s->problem.src_bytes : s->problem.dst_bytes;
   int64_t wanted = rlo__max(all / 4 / budget->num_slots,
@@ -276,7 +258,7 @@ static rlo_status try_pieces(search *s,
   goal.max_bytes[moved] = rlo__min(goal.max_bytes[moved], wanted);
   RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->boxes));
   rlo__tally tally[2];
-  RLO_TRY(shrink(s, &d, NULL, &s->boxes, tally));
+  RLO_TRY(shrink(s, &goal, NULL, &s->boxes, tally));
   const int64_t *extents = s->boxes.extents;
   return write_trial(s, gathered, extents, extents, tally, tally);
 }
@@ -297,9 +279,9 @@ static int64_t slice_extent(const search *s, int32_t axis, int64_t count) {
 /* Tries parts along one axis where nothing is transferred. They are equal, so
  * that those who run them end at once, and few: a kernel is slower at edges. */
 static rlo_status try_slices(search *s) {
-  const demand d = {.max_bytes = {INT64_MAX, INT64_MAX},
-                    .max_sum_bytes = s->budget->piece_bytes,
-                    .is_written = true};
+  rlo__growth_goal goal = goal_of(s, DST);
+  goal.max_sum_bytes = s->budget->piece_bytes;
+  goal.is_written = true;
   int64_t all = s->problem.dst_bytes;
   int64_t slots = s->budget->num_slots;
   int64_t count =
@@ -315,7 +297,7 @@ static rlo_status try_slices(search *s) {
     extents[a] = slice_extent(s, a, count);
     if (rlo__ceil_div(s->problem.extents[a], extents[a]) == count) {
       RLO_TRY(tally_both(s, extents, extents, tally));
-      if (is_safe(s, &d, extents, tally) && keeps(&d, tally)) {
+      if (is_safe(s, &goal, extents, tally) && keeps(&goal, tally)) {
         RLO_TRY(write_trial(s, DST, extents, extents, tally, tally));
         keep_trial(s);
       }
@@ -344,24 +326,21 @@ static rlo_status try_boxes(search *s,
   goal.max_bytes[gathered] =
       rlo__min(floor_of(s, (host - slot * slots) / least->num_boxes),
                rlo__max(budget->box_bytes, s->trial.box_bytes[gathered]));
-  demand d = demand_of(&goal);
-  d.is_moved[gathered] = true;
-  d.is_written = gathered == RLO__SIDE_DESTINATION;
+  goal.is_moved[gathered] = true;
+  goal.is_written = gathered == RLO__SIDE_DESTINATION;
   goal.max_run_bytes[moved] = rlo__min(slot, budget->piece_bytes / 2);
   goal.enough_bytes =
       (int64_t)budget->num_slots * rlo__thresholds.service_good_piece_bytes;
   RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->boxes));
   rlo__tally boxes[2];
-  RLO_TRY(shrink(s, &d, NULL, &s->boxes, boxes));
+  RLO_TRY(shrink(s, &goal, NULL, &s->boxes, boxes));
 
   goal = goal_of(s, moved);
   goal.most = s->boxes.extents;
   goal.max_bytes[moved] = slot;
   goal.max_bytes[gathered] = budget->copies ? slot : INT64_MAX;
   goal.max_sum_bytes = budget->piece_bytes;
-  d = demand_of(&goal);
-  d.is_moved[moved] = true;
-  d.is_written = true;
+  goal.is_moved[moved] = goal.is_written = true;
   int64_t wanted = boxes[moved].max_bytes / budget->num_slots;
   wanted = rlo__min(rlo__max(wanted, rlo__thresholds.service_least_piece_bytes),
                     rlo__thresholds.service_most_piece_bytes);
@@ -369,7 +348,7 @@ static rlo_status try_boxes(search *s,
   goal.good_bytes[gathered] = rlo__thresholds.service_memory_run_bytes;
   RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->pieces));
   rlo__tally pieces[2];
-  RLO_TRY(shrink(s, &d, s->boxes.extents, &s->pieces, pieces));
+  RLO_TRY(shrink(s, &goal, s->boxes.extents, &s->pieces, pieces));
   return write_trial(
       s, gathered, s->boxes.extents, s->pieces.extents, boxes, pieces);
 }
@@ -418,10 +397,10 @@ static rlo_status try_side(search *s,
 static rlo_status try_freedom(search *s, freedom f) {
   make_atoms(s, f);
   const int64_t *extents = s->grower.atoms;
-  const demand d = {.is_moved = {true, true}, .is_written = true};
+  const rlo__growth_goal goal = {.is_moved = {true, true}, .is_written = true};
   rlo__tally atoms[2];
   RLO_TRY(tally_both(s, extents, extents, atoms));
-  if (!is_safe(s, &d, extents, atoms)) {
+  if (!is_safe(s, &goal, extents, atoms)) {
     return RLO_OK;
   }
   s->can_cut = s->can_cut || f == FREE_CUTS || !is_whole(s, extents);

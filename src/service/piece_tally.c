@@ -15,18 +15,11 @@ typedef struct range {
   int64_t first, end;
 } range;
 
-/** Of pieces of one kind. */
-typedef struct run_sum {
-  int64_t run_bytes, bytes;
-} run_sum;
-
-/** Room for lengths of runs that are counted apart. */
-enum { MAX_RUNS = 64 };
-
+/** What is added up. */
 typedef struct sums {
   rlo__tally tally;
-  int32_t num_runs;
-  run_sum runs[MAX_RUNS];
+  /** The most bytes that pieces of one kind have together. */
+  int64_t most_bytes;
 } sums;
 
 typedef struct tallier {
@@ -93,20 +86,6 @@ static int64_t most_bytes(const tallier *t) {
   return rlo__min(
       bytes,
       t->side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes);
-}
-
-static void add_run(tallier *t, int64_t run_bytes, int64_t bytes) {
-  int32_t n = 0;
-  while (n < t->sums.num_runs && t->sums.runs[n].run_bytes != run_bytes) {
-    ++n;
-  }
-  if (n == rlo__thresholds.service_tally_runs) {
-    return;
-  }
-  if (n == t->sums.num_runs) {
-    t->sums.runs[t->sums.num_runs++] = (run_sum){run_bytes, 0};
-  }
-  t->sums.runs[n].bytes = rlo__add_capped(t->sums.runs[n].bytes, bytes);
 }
 
 static bool is_granular(const tallier *t,
@@ -218,7 +197,10 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   int64_t sum = rlo__mul_capped(bytes, count);
   tally->max_bytes = rlo__max(tally->max_bytes, bytes);
   tally->sum_bytes = rlo__add_capped(tally->sum_bytes, sum);
-  add_run(t, lattice.run_bytes, sum);
+  if (sum > t->sums.most_bytes) {
+    t->sums.most_bytes = sum;
+    tally->run_bytes = lattice.run_bytes;
+  }
   return RLO_OK;
 }
 
@@ -285,27 +267,6 @@ static rlo_status add_kinds(tallier *t,
   return RLO_OK;
 }
 
-/* The range of a guard without terms over [begins, ends). */
-static bool guard_range(const tallier *t,
-                        const rlo_form *form,
-                        int64_t *out_min,
-                        int64_t *out_max) {
-  int64_t min = form->base;
-  int64_t max = form->base;
-  for (int32_t a = 0; a < t->grid->problem->num_axes; ++a) {
-    int64_t step = form->axis[a];
-    int64_t first = t->begins[a];
-    int64_t last = t->ends[a] - 1;
-    if (!rlo__mul_add(min, step, step < 0 ? last : first, &min) ||
-        !rlo__mul_add(max, step, step < 0 ? first : last, &max)) {
-      return false;
-    }
-  }
-  *out_min = min;
-  *out_max = max;
-  return true;
-}
-
 /* Finds an axis along which the footprints of pieces of equal extents differ in
  * the region; -1 if there is none. */
 static rlo_status find_difference(tallier *t,
@@ -319,9 +280,7 @@ static rlo_status find_difference(tallier *t,
     rlo__grid_part(t->grid, a, t->ranges[a].first, &t->begins[a], &ignored);
     rlo__grid_part(t->grid, a, t->ranges[a].end - 1, &ignored, &t->ends[a]);
   }
-  if (problem->num_terms > 0) {
-    RLO_TRY(rlo__problem_restrict_box(problem, t->begins, t->ends, &t->part));
-  }
+  RLO_TRY(rlo__problem_restrict_box(problem, t->begins, t->ends, &t->part));
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
     int64_t min;
@@ -329,9 +288,7 @@ static rlo_status find_difference(tallier *t,
     if (!rlo__side_guarded_by(guard, t->side)) {
       continue;
     }
-    if (!(problem->num_terms > 0
-              ? rlo__form_range(&t->part, &t->part.guards[g].form, &min, &max)
-              : guard_range(t, &guard->form, &min, &max))) {
+    if (!rlo__form_range(&t->part, &t->part.guards[g].form, &min, &max)) {
       return rlo__fail_overflow("a guard");
     }
     if (max < 0 || min >= guard->limit) {
@@ -421,13 +378,7 @@ static rlo_status tally(tallier *t) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     t->ranges[a] = (range){0, rlo__grid_num_parts(t->grid, a)};
   }
-  RLO_TRY(add_region(t));
-  const run_sum *best = &t->sums.runs[0];
-  for (int32_t n = 1; n < t->sums.num_runs; ++n) {
-    best = t->sums.runs[n].bytes > best->bytes ? &t->sums.runs[n] : best;
-  }
-  t->sums.tally.run_bytes = t->sums.num_runs == 0 ? 0 : best->run_bytes;
-  return RLO_OK;
+  return add_region(t);
 }
 
 rlo_status rlo__grid_tally(const rlo__piece_grid *grid,

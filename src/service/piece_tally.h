@@ -9,7 +9,8 @@ typedef struct rlo__tally {
   /** Summed over the pieces, and of the largest. Bounds where more than some
    *  hundred pieces differ by guards or quotients. INT64_MAX beyond 64 bits. */
   int64_t sum_bytes, max_bytes;
-  /** The length of the runs in which most bytes lie. */
+  /** The length of the runs of the pieces that have most bytes together, of
+   *  those that are alike. */
   int64_t run_bytes;
   /** Whether all runs begin and end at granules, or end with the storage. */
   bool is_granular;

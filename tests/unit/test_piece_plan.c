@@ -19,7 +19,7 @@ static rlo_problem whole;
 static rlo_storage_traits file;
 static rlo__piece_budget budget;
 static rlo__piece_plan plan;
-static rlo_problem box;
+static rlo_problem box, piece;
 
 static void begin(void) {
   file = (rlo_storage_traits)RLO_STORAGE_TRAITS_INIT;
@@ -183,8 +183,8 @@ RLO_TEST(test_piece_plan__boxes_and_pieces_in_the_order_of_memory) {
     int64_t last_of_box = -1;
     int64_t count = rlo__piece_plan_num_pieces(&plan, n);
     for (int64_t k = 0; k < count; ++k) {
-      expect_ok(rlo__piece_plan_piece(&plan, n, k, &box));
-      form = plan.gathered == RLO__SIDE_SOURCE ? &box.dst : &box.src;
+      expect_ok(rlo__piece_plan_cut(&plan, n, k, &box, &piece));
+      form = plan.gathered == RLO__SIDE_SOURCE ? &piece.dst : &piece.src;
       ck_assert_int_gt(form->base, last_of_box);
       last_of_box = form->base;
     }
@@ -199,8 +199,9 @@ RLO_TEST(test_piece_plan__no_such_box_or_piece) {
                  RLO_OUT_OF_RANGE,
                  "box -1 of a plan with 3");
   ck_assert_int_eq(rlo__piece_plan_num_pieces(&plan, plan.num_boxes), 0);
-  ck_assert_int_eq(rlo__piece_plan_piece(&plan, 0, plan.num_pieces, &box),
-                   RLO_OUT_OF_RANGE);
+  ck_assert_int_eq(
+      rlo__piece_plan_cut(&plan, 0, plan.num_pieces, &whole, &piece),
+      RLO_OUT_OF_RANGE);
 }
 
 RLO_TEST(test_piece_plan__what_has_no_points_has_no_boxes) {
@@ -299,6 +300,27 @@ RLO_TABLE_TEST(test_piece_plan__equal_pieces_for_devices_that_share_memory,
   int64_t most = plan.piece_bytes[RLO__SIDE_DESTINATION];
   ck_assert_int_le(most, 64 * MIB);
   ck_assert_int_le(most * c->num_pieces, whole.dst_bytes / 16 * 17 + 64);
+}
+
+/* Of a triangle each part has other bytes: more regions than are looked at. */
+RLO_TEST(test_piece_plan__parts_that_all_differ) {
+  enum { SIZE = 4000 };
+
+  whole = (rlo_problem){.unit_bits = 8,
+                        .num_axes = 2,
+                        .num_guards = 1,
+                        .extents = {SIZE, SIZE},
+                        .src_bytes = SIZE * SIZE,
+                        .dst_bytes = SIZE * SIZE};
+  whole.src.axis[0] = whole.dst.axis[1] = 1;
+  whole.src.axis[1] = whole.dst.axis[0] = SIZE;
+  whole.guards[0].kind = RLO_GUARD_SKIP;
+  whole.guards[0].limit = SIZE;
+  whole.guards[0].form.axis[0] = 1;
+  whole.guards[0].form.axis[1] = -1;
+  budget.host_bytes = 256 << 10;
+  expect_ok(make());
+  ck_assert_int_gt(plan.num_pieces, 100);
 }
 
 RLO_TEST(test_piece_plan__refusals) {

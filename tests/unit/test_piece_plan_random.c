@@ -199,7 +199,7 @@ static void run_box(int64_t n) {
   count(&gathered, is_dst ? DST : SRC);
   void *packed = gather(&gathered, is_dst ? got : src);
   for (int64_t k = 0; k < rlo__piece_plan_num_pieces(&plan, n); ++k) {
-    expect_ok(rlo__piece_plan_piece(&plan, n, k, &piece));
+    expect_ok(rlo__piece_plan_cut(&plan, n, k, &box, &piece));
     run_piece(&gathered, packed);
   }
   if (is_dst) {
@@ -209,21 +209,12 @@ static void run_box(int64_t n) {
   }
 }
 
+/* Runs of this length are moved, if anything is. */
 static void expect_runs(int side, int64_t reported) {
-  int64_t most = 0;
-  int num_lengths = 0;
-  for (int64_t n = 1; n <= ARENA_BYTES; ++n) {
-    int64_t bytes = done.runs[side].bytes[n];
-    most = bytes > most ? bytes : most;
-    num_lengths += bytes > 0;
-  }
-  EXPECT(most == 0 || num_lengths > rlo__thresholds.service_tally_runs || done.runs[side].bytes[reported] == most,
-         "runs of %" PRId64 " bytes on side %d have %" PRId64
-         " bytes, others %" PRId64 AGAIN,
+  EXPECT(done.bytes[side] == 0 || done.runs[side].bytes[reported] > 0,
+         "no runs of %" PRId64 " bytes on side %d" AGAIN,
          reported,
-         side,
-         done.runs[side].bytes[reported],
-         most);
+         side);
 }
 
 static void expect_plan(void) {
