@@ -223,7 +223,7 @@ bool rlo__job_take(rlo_job *job, int32_t lane_number, rlo__job_work *out_work) {
 
 static void settle_pass(rlo_job *job) {
   job->num_pieces_done =
-      job->num_pieces_before + job->pipeline->num_pieces_done;
+      job->num_pieces_of_earlier_passes + job->pipeline->num_pieces_done;
   /* A checkpoint beside the pass comes to its end first. */
   if (rlo__pipeline_has_ended(job->pipeline) && job->num_works == 0) {
     enter(job,
@@ -285,7 +285,8 @@ void rlo__job_end_work(rlo__job_work *work, rlo_status status) {
   }
   switch (work->phase) {
     case RLO__PHASE_NEXT_PASS:
-      job->num_pieces_before += rlo__pass_num_pieces(&job->passes[job->pass]);
+      job->num_pieces_of_earlier_passes +=
+          rlo__pass_num_pieces(&job->passes[job->pass]);
       ++job->pass;
       enter(job, RLO__PHASE_PASS);
       settle_pass(job);

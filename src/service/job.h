@@ -10,7 +10,7 @@
 #include "service/storage.h"
 #include "service/work.h"
 
-/** What a job does next. */
+/** The next thing that a job does. */
 typedef enum rlo__job_phase {
   RLO__PHASE_QUEUED,
   /** Takes its staging memory and reserves the destination. */
@@ -58,7 +58,8 @@ struct rlo_job {
   rlo__saved_error failure;
   /** Retained until the end. `indices` is NULL if the problem loads none. */
   rlo_storage *src, *dst, *indices;
-  /** Of staging memory, at its begin: where the indices are read to; 0 if they
+  /** The part of the staging memory, at its begin, that the indices are read
+   *  to; 0 if they
    *  are used where they lie. */
   int64_t index_bytes;
   rlo__storage_identity src_identity;
@@ -69,16 +70,16 @@ struct rlo_job {
   int32_t pass;
   rlo__pipeline *pipeline;
 
-  /** Of the passes before this one, and of all. */
-  int64_t num_pieces_before, num_pieces_done;
+  /** Pieces of the passes before this one, and those that are done. */
+  int64_t num_pieces_of_earlier_passes, num_pieces_done;
   int64_t bytes_read, bytes_written, bytes_resumed, device_bytes_peak;
-  /** Of the storages; 0: none. */
+  /** The shortest transfers of the storages; 0: none. */
   int64_t smallest_read, smallest_write;
   double begin_seconds, end_seconds;
   double stage_seconds[RLO_STAGE_COUNT];
 };
 
-/** What a thread does for a job. */
+/** A work that a thread does for a job. */
 typedef struct rlo__job_work {
   rlo_job *job;
   rlo__job_phase phase;

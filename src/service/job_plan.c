@@ -49,7 +49,8 @@ static int64_t read_number(const char *path, const char *key, int64_t unit) {
   return number;
 }
 
-/* What the process' control group may still take; INT64_MAX without a limit. */
+/* Returns what the process' control group may still take; INT64_MAX without a
+ * limit. */
 static int64_t read_group_room(void) {
   char *text = NULL;
   size_t bytes;
@@ -191,7 +192,7 @@ static rlo_status check_side(const char *name,
   return RLO_OK;
 }
 
-/* What two passes may use behind the destination. */
+/* Returns how much two passes may use behind the destination. */
 static int64_t get_scratch(const rlo_problem *problem,
                            const rlo__job_setting *setting) {
   return rlo__min(
@@ -296,7 +297,7 @@ static void plan_in_place(const rlo_problem *problem,
   if (setting->num_lanes == 0) {
     int64_t threads = rlo__min(rlo__thread_processors(), setting->io_threads);
     int64_t bytes = rlo__max(problem->read_bytes, problem->written_bytes);
-    /* As many for each thread, if it is worth while to have several. */
+    /* Each thread has as many, if it is worth while to have several. */
     int64_t rounds =
         rlo__ceil_div(bytes, rlo__thresholds.service_share_bytes * threads);
     pass->num_shares = (int32_t)rlo__max(
@@ -307,7 +308,7 @@ static void plan_in_place(const rlo_problem *problem,
   }
 }
 
-/* What the job is planned with. */
+/* Returns the numbers that the job is planned with. */
 static rlo__journal_settings get_settings(const rlo_problem *problem,
                                           const rlo__job_setting *setting,
                                           int64_t host_bytes) {
@@ -466,7 +467,7 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
     rlo_status status =
         plan_passes(problem, setting, settings->passes, &budget, out);
     if (status != RLO_OK) {
-      /* What could be planned when it began can be. */
+      /* The job of the journal could be planned with these settings. */
       return setting->resumed != NULL && status != RLO_OUT_OF_MEMORY
                  ? rlo__journal_fail_other(setting->options.journal_path)
                  : status;

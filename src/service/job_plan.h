@@ -7,14 +7,14 @@
 #include "service/work.h"
 
 enum {
-  /** Of a job. */
+  /** Passes of a job. */
   RLO__MAX_PASSES = 2,
   RLO__MAX_IO_THREADS = 256
 };
 
-/** What a job is planned for. */
+/** The conditions that a job is planned for. */
 typedef struct rlo__job_setting {
-  /** Of each side; struct_size 0: memory. */
+  /** Traits of each side; struct_size 0: memory. */
   rlo_storage_traits traits[2];
   /** Sides that may be used where they lie in memory, by the host and by
    *  devices that share its memory. */
@@ -28,18 +28,19 @@ typedef struct rlo__job_setting {
   /** The largest buffer that every context allows; INT64_MAX without any. */
   int64_t max_buffer_bytes;
   rlo_job_options options;
-  /** What the job was planned with when it began; NULL: it begins now. */
+  /** Settings with which the job was planned when it began; NULL: it begins
+   *  now. */
   const rlo__journal_settings *resumed;
 } rlo__job_setting;
 
-/** What a job does. */
+/** The plan of a job. */
 typedef struct rlo__job_plan {
   int32_t num_passes;
   /** Staging memory, and buffers on each device, in bytes. */
   int64_t host_bytes, device_bytes;
   /** The part of host_bytes, at its begin, that indices take. */
   int64_t index_bytes;
-  /** What two passes use behind the destination. */
+  /** Bytes that two passes use behind the destination. */
   int64_t scratch_bytes;
   /** For a journal. */
   rlo__journal_settings settings;

@@ -63,7 +63,7 @@ typedef struct rlo__journal_settings {
 
 /** The job that a journal has to fit. */
 typedef struct rlo__journal_subject {
-  /** Of all that has to be the same when the job is resumed. */
+  /** A hash of all that has to be the same when the job is resumed. */
   rlo__hash128 hash;
   rlo__journal_settings settings;
   /** The boxes of the first and of the second pass. */

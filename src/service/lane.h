@@ -16,7 +16,7 @@ typedef struct rlo__lane {
   bool copies;
   /** Buffers, which stay for the next piece and grow. */
   rlo__free_buffer src, dst, indices;
-  /** Of the indices that their buffer holds; 0: none. */
+  /** The number of the indices that their buffer holds; 0: none. */
   uint64_t index_number;
 } rlo__lane;
 

@@ -27,7 +27,7 @@ typedef struct bands {
   /** Canonical. */
   rlo_problem problem;
   const rlo__piece_budget *budget;
-  /** Of the source. */
+  /** Granule and length of the source. */
   int64_t granule_bytes, storage_bytes;
   int64_t unit_bytes;
   /** The least parts of axes that are whole bytes, and granules. */
@@ -37,8 +37,8 @@ typedef struct bands {
 
 /* ----------------------------------------------------------------- problems */
 
-/* Whether the points are the units of the destination, in a mixed radix: then a
- * part of the box that is whole along the axes of the shorter steps is
+/* Tells if the points are the units of the destination, in a mixed radix: then
+ * a part of the box that is whole along the axes of the shorter steps is
  * contiguous. */
 static bool is_dense(const rlo_problem *problem) {
   int64_t bits = rlo__side_unit_bits(problem, DST);
@@ -225,8 +225,8 @@ static rlo_status find_slot(bands *b, int64_t slots, int64_t *out_bytes) {
   return RLO_OK;
 }
 
-/* Whether bands are contiguous. Not where atoms of an axis are longer than one
- * step though an axis of shorter steps is cut. */
+/* Tells if bands are contiguous. They are not where atoms of an axis are longer
+ * than one step though an axis of shorter steps is cut. */
 static bool has_contiguous_bands(const bands *b) {
   bool is_whole = true;
   for (int32_t a = b->problem.num_axes - 1; a >= 0; --a) {

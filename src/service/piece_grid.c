@@ -152,8 +152,8 @@ static bool split_axis(const rlo_problem *problem,
   return true;
 }
 
-/* Whether each position is in the destination, also that of skipped points,
- * when rounded to whole bytes; and the first one between bytes. */
+/* Tells if each position is in the destination, also that of skipped points,
+ * when rounded to whole bytes, and the first one is between bytes. */
 static bool is_inside(const rlo_problem *problem) {
   int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
   int64_t whole = rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION);

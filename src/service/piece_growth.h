@@ -24,7 +24,7 @@ typedef struct rlo__growth_goal {
   /** Extents beyond which they cannot; borrowed. */
   const int64_t *most;
   int64_t max_bytes[2];
-  /** Of both sides together. */
+  /** The most bytes of both sides together. */
   int64_t max_sum_bytes;
   /** The lengths of runs from which on a transfer costs what its bytes cost; 0:
    *  any. */

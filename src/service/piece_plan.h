@@ -58,32 +58,32 @@ typedef struct rlo__piece_plan {
   int64_t shift_bytes;
 } rlo__piece_plan;
 
-/** What a plan of pieces may use. */
+/** The memory that a plan of pieces may use. */
 typedef struct rlo__piece_budget {
   /** Staging memory, in bytes: besides that of the indices, so that it may be
    *  below 0. */
   int64_t host_bytes;
-  /** Of the indices, for messages. */
+  /** Memory of the indices, for messages. */
   int64_t index_bytes;
   /** Each box and each slot takes a multiple of this; at least 1. */
   int64_t alignment_bytes;
-  /** Of a piece, both sides together: what fits into a device's budget several
-   *  times; INT64_MAX on the host. */
+  /** Bytes of a piece, both sides together: what fits into a device's budget
+   * several times; INT64_MAX on the host. */
   int64_t piece_bytes;
-  /** Of a box that is staged, on the gathered side; at least piece_bytes. What
-   *  a device can use where it lies; INT64_MAX where none does. */
+  /** Bytes of a box that is staged, on the gathered side; at least piece_bytes.
+   *  What a device can use where it lies; INT64_MAX where none does. */
   int64_t box_bytes;
   /** How many pieces are in flight at once, if the memory suffices; at least 1.
    */
   int32_t num_slots;
-  /** Whether a side lies in host memory, where its bytes are taken and left
+  /** Tells if a side lies in host memory, where its bytes are taken and left
    *  without staging. Then such a side is the gathered one, each of its boxes
    * is one piece, and only the other side's pieces are staged. */
   bool is_memory[2];
   /** Pieces are copied to a device and back: a slot holds their source, then
    *  their destination. */
   bool copies;
-  /** What two plans may use of what lies behind the destination's bytes. */
+  /** Bytes behind the destination's that two plans may use. */
   int64_t scratch_bytes;
 } rlo__piece_budget;
 
@@ -96,7 +96,7 @@ typedef struct rlo__staging {
   /** Pieces in flight: the other side's bytes; 0 if that is in memory. */
   int32_t num_slots;
   int64_t slot_bytes;
-  /** Of all. */
+  /** Bytes of all boxes and slots. */
   int64_t bytes;
 } rlo__staging;
 

@@ -27,8 +27,8 @@ static const double GOOD_SLICE_COST = 1.1;
 typedef enum freedom {
   /** To what is whole in bytes. */
   FREE_CUTS,
-  /** Not inside of what a SKIP guard counts as one axis, nor inside of bytes.
-   */
+  /** Neither inside of what a SKIP guard counts as one axis, nor inside of
+   *  bytes. */
   CAREFUL_CUTS,
   /** Along the axis of the longest steps in the destination. */
   BANDS,
@@ -37,9 +37,8 @@ typedef enum freedom {
 } freedom;
 
 typedef struct search {
-  /** Canonical, with indices that are loaded anywhere: a piece may read what
-   * any index names. */
-  rlo_problem problem;
+  /** Canonical. */
+  const rlo_problem *problem;
   /** Axes that may be cut. */
   bool is_free[RLO_MAX_AXES];
   const rlo__piece_budget *budget;
@@ -52,8 +51,8 @@ typedef struct search {
   rlo__growth boxes, pieces;
   /** The least budgets with which some cut is possible. */
   int64_t least_host_bytes, least_piece_bytes;
-  /** Whether the box can be cut, and whether a plan is less cut than was to be
-   *  wished because parts would have shared bytes. */
+  /** The box can be cut; a plan is cut less than it should be because parts
+   *  would have shared bytes. */
   bool can_cut, has_shrunk;
   double best_cost;
   rlo__piece_plan trial, best;
@@ -64,11 +63,11 @@ static rlo__problem_side other(rlo__problem_side side) {
 }
 
 static bool is_whole(const search *s, const int64_t *extents) {
-  size_t bytes = sizeof *extents * (size_t)s->problem.num_axes;
-  return memcmp(extents, s->problem.extents, bytes) == 0;
+  size_t bytes = sizeof *extents * (size_t)s->problem->num_axes;
+  return memcmp(extents, s->problem->extents, bytes) == 0;
 }
 
-/* Whether parts begin and end where transfers can, and no two write one byte.
+/* Tells if parts begin and end where transfers can, and no two write one byte.
  * That all together touch no more bytes than the problem does proves it. */
 static bool is_safe(const search *s,
                     const rlo__growth_goal *d,
@@ -80,7 +79,7 @@ static bool is_safe(const search *s,
   }
   return !d->is_written || is_whole(s, part) ||
          t[DST].sum_bytes == s->least_written ||
-         rlo__grid_writes_apart(&s->problem, part, t[DST].has_hulls);
+         rlo__grid_writes_apart(s->problem, part, t[DST].has_hulls);
 }
 
 static bool keeps(const rlo__growth_goal *d, const rlo__tally t[2]) {
@@ -94,7 +93,7 @@ static rlo_status tally_both(const search *s,
                              const int64_t *box,
                              const int64_t *piece,
                              rlo__tally out[2]) {
-  rlo__piece_grid grid = {&s->problem, box, piece};
+  rlo__piece_grid grid = {s->problem, box, piece};
   RLO_TRY(rlo__grid_tally(&grid,
                           RLO__SIDE_SOURCE,
                           s->granule_bytes[SRC],
@@ -131,7 +130,7 @@ static rlo_status shrink(search *s,
  * longest steps: cut elsewhere, a part would have the bytes of others between
  * its own. */
 static void keep_guarded_whole(search *s) {
-  const rlo_problem *problem = &s->problem;
+  const rlo_problem *problem = s->problem;
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
     if (guard->kind != RLO_GUARD_SKIP) {
@@ -156,7 +155,7 @@ static void keep_guarded_whole(search *s) {
 }
 
 static void keep_bytes_whole(search *s) {
-  const rlo_problem *problem = &s->problem;
+  const rlo_problem *problem = s->problem;
   int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
   int64_t whole = rlo__grid_whole_bits(problem, RLO__SIDE_DESTINATION);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
@@ -167,7 +166,7 @@ static void keep_bytes_whole(search *s) {
 }
 
 static void make_atoms(search *s, freedom f) {
-  const rlo_problem *problem = &s->problem;
+  const rlo_problem *problem = s->problem;
   memset(s->grower.atoms, 0, sizeof s->grower.atoms);
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t a = s->grower.order[DST][n];
@@ -205,8 +204,8 @@ static rlo_status write_trial(search *s,
   plan->read_run_bytes = read->run_bytes;
   plan->bytes_written = written->sum_bytes;
   plan->write_run_bytes = written->run_bytes;
-  const rlo__piece_grid grids[2] = {{&s->problem, box, box},
-                                    {&s->problem, box, piece}};
+  const rlo__piece_grid grids[2] = {{s->problem, box, box},
+                                    {s->problem, box, piece}};
   RLO_TRY(rlo__grid_count(&grids[0], &plan->num_boxes));
   return rlo__grid_count(&grids[1], &plan->num_pieces);
 }
@@ -221,7 +220,7 @@ static void keep_trial(search *s) {
 
 static rlo__growth_goal goal_of(const search *s, rlo__problem_side side) {
   return (rlo__growth_goal){
-      .most = s->problem.extents,
+      .most = s->problem->extents,
       .max_bytes = {INT64_MAX, INT64_MAX},
       .max_sum_bytes = INT64_MAX,
       .good_bytes = {s->good_bytes[SRC], s->good_bytes[DST]},
@@ -251,7 +250,7 @@ static rlo_status try_pieces(search *s,
   }
   goal.is_moved[moved] = goal.is_written = true;
   /* Four for each slot keep all of them busy to the end. */
-  int64_t all = moved == SRC ? s->problem.src_bytes : s->problem.dst_bytes;
+  int64_t all = moved == SRC ? s->problem->src_bytes : s->problem->dst_bytes;
   int64_t wanted = rlo__max(all / 4 / budget->num_slots,
                             rlo__thresholds.service_least_piece_bytes);
   wanted = rlo__min(wanted, most);
@@ -266,7 +265,7 @@ static rlo_status try_pieces(search *s,
 /* The extent of the parts of an axis that is cut in `count`: their ends are
  * aligned, where that makes the last one but a little smaller. */
 static int64_t slice_extent(const search *s, int32_t axis, int64_t count) {
-  int64_t whole = s->problem.extents[axis];
+  int64_t whole = s->problem->extents[axis];
   int64_t extent = rlo__ceil_div(whole, count);
   int64_t multiple = s->grower.atoms[axis];
   while (multiple < extent / 64) {
@@ -282,20 +281,20 @@ static rlo_status try_slices(search *s) {
   rlo__growth_goal goal = goal_of(s, DST);
   goal.max_sum_bytes = s->budget->piece_bytes;
   goal.is_written = true;
-  int64_t all = s->problem.dst_bytes;
+  int64_t all = s->problem->dst_bytes;
   int64_t slots = s->budget->num_slots;
   int64_t count =
       slots * rlo__ceil_div(
                   all, rlo__thresholds.service_most_memory_piece_bytes * slots);
   count = rlo__min(
       count, rlo__max(all / rlo__thresholds.service_least_piece_bytes, 1));
-  for (int32_t n = s->problem.num_axes - 1; n >= 0; --n) {
+  for (int32_t n = s->problem->num_axes - 1; n >= 0; --n) {
     int32_t a = s->grower.order[DST][n];
     int64_t extents[RLO_MAX_AXES];
     rlo__tally tally[2];
-    memcpy(extents, s->problem.extents, sizeof extents);
+    memcpy(extents, s->problem->extents, sizeof extents);
     extents[a] = slice_extent(s, a, count);
-    if (rlo__ceil_div(s->problem.extents[a], extents[a]) == count) {
+    if (rlo__ceil_div(s->problem->extents[a], extents[a]) == count) {
       RLO_TRY(tally_both(s, extents, extents, tally));
       if (is_safe(s, &goal, extents, tally) && keeps(&goal, tally)) {
         RLO_TRY(write_trial(s, DST, extents, extents, tally, tally));
@@ -353,7 +352,7 @@ static rlo_status try_boxes(search *s,
       s, gathered, s->boxes.extents, s->pieces.extents, boxes, pieces);
 }
 
-/* Whether the smallest parts, which are the trial, fit; notes what they need.
+/* Tells if the smallest parts, which are the trial, fit; notes what they need.
  */
 static bool has_room(search *s) {
   const rlo__piece_plan *plan = &s->trial;
@@ -405,7 +404,7 @@ static rlo_status try_freedom(search *s, freedom f) {
   }
   s->can_cut = s->can_cut || f == FREE_CUTS || !is_whole(s, extents);
   const bool *is_memory = s->budget->is_memory;
-  /* What lies in memory needs no boxes. */
+  /* A side in memory needs no boxes. */
   if (is_memory[DST] || !is_memory[SRC]) {
     RLO_TRY(try_side(s, RLO__SIDE_DESTINATION, atoms));
   }
@@ -468,7 +467,7 @@ static rlo_status find_plan(search *s) {
 
 /* Finds out what the whole writes. */
 static rlo_status measure_destination(search *s) {
-  const rlo_problem *problem = &s->problem;
+  const rlo_problem *problem = s->problem;
   int64_t bits = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION);
   /* Memory for a moment. */
   rlo_problem *narrowed = &s->best.problem;
@@ -491,25 +490,19 @@ static rlo_status measure_destination(search *s) {
 static rlo_status search_plan(search *s,
                               const rlo_storage_traits *src,
                               const rlo_storage_traits *dst) {
-  RLO_TRY(rlo__problem_validate(&s->trial.problem));
+  RLO_TRY(rlo__problem_validate(s->problem));
   /* Wider units would ask for an alignment that memory may not have. */
   RLO_TRY(
       rlo_problem_canonicalize(&s->trial.problem,
                                (int32_t)rlo__max(8, s->trial.problem.unit_bits),
                                NULL,
                                NULL));
-  if (rlo_problem_is_empty(&s->trial.problem)) {
-    s->best.problem = s->trial.problem;
+  if (rlo_problem_is_empty(s->problem)) {
+    s->best.problem = *s->problem;
     s->best.gathered = RLO__SIDE_DESTINATION;
     return RLO_OK;
   }
-  s->problem = s->trial.problem;
-  for (int32_t t = 0; t < s->problem.num_terms; ++t) {
-    if (s->problem.terms[t].kind == RLO_TERM_LOAD) {
-      memset(&s->problem.terms[t].form, 0, sizeof s->problem.terms[t].form);
-    }
-  }
-  rlo__problem_find_free_axes(&s->problem, s->is_free);
+  rlo__problem_find_free_axes(s->problem, s->is_free);
   const bool *is_memory = s->budget->is_memory;
   s->storage_bytes[SRC] = src->bytes;
   s->storage_bytes[DST] = dst->bytes;
@@ -520,7 +513,7 @@ static rlo_status search_plan(search *s,
   s->good_bytes[DST] = is_memory[DST] ? rlo__thresholds.service_memory_run_bytes
                                       : dst->good_write_bytes;
   RLO_TRY(measure_destination(s));
-  rlo__grower_init(&s->grower, &s->problem);
+  rlo__grower_init(&s->grower, s->problem);
   return find_plan(s);
 }
 
@@ -534,6 +527,7 @@ rlo_status rlo__piece_plan_make(const rlo_problem *problem,
     return RLO_OUT_OF_MEMORY;
   }
   s->trial.problem = *problem;
+  s->problem = &s->trial.problem;
   s->budget = budget;
   rlo_status status = search_plan(s, src, dst);
   if (status == RLO_OK) {

@@ -15,7 +15,7 @@ typedef struct range {
   int64_t first, end;
 } range;
 
-/** What is added up. */
+/** The sums over pieces. */
 typedef struct sums {
   rlo__tally tally;
   /** The most bytes that pieces of one kind have together. */
@@ -26,13 +26,13 @@ typedef struct tallier {
   const rlo__piece_grid *grid;
   rlo__problem_side side;
   int64_t granule_bytes, storage_bytes;
-  /** Whether footprints may differ between pieces of equal extents. */
+  /** Footprints may differ between pieces of equal extents. */
   bool has_places;
   int32_t num_regions;
   /** The region of the grid that is looked at. */
   range ranges[RLO_MAX_AXES];
   sums sums;
-  /** Whether pieces of equal extents are known to differ. */
+  /** Pieces of equal extents are known to differ. */
   bool has_difference;
   /** The first of a kind of pieces, and the begin of the last. */
   int64_t begins[RLO_MAX_AXES];
@@ -100,6 +100,25 @@ static bool is_granular(const tallier *t,
   return is_whole && (is_last || lattice->run_bytes % t->granule_bytes == 0);
 }
 
+/* Tells if the range of a form over parts may depend on where they lie along an
+ * axis: not through a load, which may give any index. */
+static bool varies(const rlo_problem *problem,
+                   const rlo_form *form,
+                   int32_t axis) {
+  bool is_moved[RLO_MAX_TERMS];
+  bool is_form_moved = form->axis[axis] != 0;
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_form *of_term = &problem->terms[t].form;
+    is_moved[t] = of_term->axis[axis] != 0;
+    for (int32_t u = 0; u < t; ++u) {
+      is_moved[t] = is_moved[t] || (is_moved[u] && of_term->term[u] != 0);
+    }
+    is_moved[t] = is_moved[t] && problem->terms[t].kind == RLO_TERM_QUOTIENT;
+    is_form_moved = is_form_moved || (is_moved[t] && form->term[t] != 0);
+  }
+  return is_form_moved;
+}
+
 /* The axis of most parts along which a form changes; `best` if that has as
  * many. */
 static int32_t longest_axis(const tallier *t,
@@ -109,7 +128,7 @@ static int32_t longest_axis(const tallier *t,
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t parts = t->ranges[a].end - t->ranges[a].first;
     int64_t most = best < 0 ? 1 : t->ranges[best].end - t->ranges[best].first;
-    if (parts > most && rlo__problem_form_depends_on(problem, form, a)) {
+    if (parts > most && varies(problem, form, a)) {
       best = a;
     }
   }
@@ -139,7 +158,7 @@ static bool find_shifts(const tallier *t, int64_t *out_low, int64_t *out_high) {
   return true;
 }
 
-/* Whether the pieces of the kind lie in different places. */
+/* Tells if the pieces of the kind lie in different places. */
 static bool is_spread(const tallier *t) {
   int64_t low;
   int64_t high;
@@ -154,7 +173,7 @@ static bool may_leave_memory(const tallier *t) {
          rlo__problem_reach(&t->part, t->side) == RLO__SIDE_SOME;
 }
 
-/* Whether a lattice is in the memory for every piece of the kind. */
+/* Tells if a lattice is in the memory for every piece of the kind. */
 static bool is_in_memory(const tallier *t, const rlo__lattice *lattice) {
   rlo__lattice hull = rlo__lattice_hull(lattice);
   int64_t low;
@@ -341,7 +360,7 @@ static rlo_status add_region(tallier *t) {
   return RLO_OK;
 }
 
-/* Whether the footprints of pieces of equal extents lie whole granules apart.
+/* Tells if the footprints of pieces of equal extents lie whole granules apart.
  */
 static bool steps_in_granules(const tallier *t) {
   const rlo_problem *problem = t->grid->problem;

@@ -12,9 +12,9 @@ typedef struct rlo__tally {
   /** The length of the runs of the pieces that have most bytes together, of
    *  those that are alike. */
   int64_t run_bytes;
-  /** Whether all runs begin and end at granules, or end with the storage. */
+  /** All runs begin and end at granules, or end with the storage. */
   bool is_granular;
-  /** Whether some of the lattices are hulls, or may be. */
+  /** Some of the lattices are hulls, or may be. */
   bool has_hulls;
 } rlo__tally;
 

@@ -26,7 +26,7 @@ static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
   return RLO_OK;
 }
 
-/* Whether a box is to be passed over. */
+/* Tells if a box is in the destination already. */
 static bool is_stored(const rlo__pass *pass, int64_t box) {
   return pass->journal != NULL &&
          rlo__journal_is_durable(pass->journal, pass->number, box);
@@ -121,8 +121,9 @@ static bool take_open(rlo__pipeline *pipeline, rlo__work *work) {
   return false;
 }
 
-/* Whether all bands but the one before this are durable. */
-static bool are_tiles_spare(rlo__pipeline *pipeline, const rlo__box *box) {
+/* Tells if all bands but the one before this are durable: then nobody needs the
+ * tiles in its place any more. */
+static bool are_tiles_unneeded(rlo__pipeline *pipeline, const rlo__box *box) {
   const rlo__pass *pass = pipeline->pass;
   while (pipeline->num_durable < box->number &&
          rlo__journal_is_durable(
@@ -130,13 +131,13 @@ static bool are_tiles_spare(rlo__pipeline *pipeline, const rlo__box *box) {
     ++pipeline->num_durable;
   }
   if (pipeline->num_durable < box->number) {
-    /* For the band after this one. */
+    /* The band after this one will need it. */
     rlo__journal_want_checkpoint(pass->journal);
   }
   return pipeline->num_durable >= box->number - 1;
 }
 
-/* Whether a box may be written. The place of a band has the tiles of the band
+/* Tells if a box may be written. The place of a band has the tiles of the band
  * two before it, which have to be read, and, with a journal, are needed again
  * until what became of them is durable. */
 static bool is_free(rlo__pipeline *pipeline, const rlo__box *box) {
@@ -147,7 +148,7 @@ static bool is_free(rlo__pipeline *pipeline, const rlo__box *box) {
   bool is_read = first == box || first->stage == RLO__BOX_EMPTY ||
                  first->stage == RLO__BOX_STORING;
   return is_read &&
-         (pipeline->pass->journal == NULL || are_tiles_spare(pipeline, box));
+         (pipeline->pass->journal == NULL || are_tiles_unneeded(pipeline, box));
 }
 
 static bool has_work(const rlo__box *box, rlo__box_stage stage) {
@@ -294,14 +295,14 @@ static void end_piece(rlo__pipeline *pipeline, rlo__slot *slot) {
   end_box_work(pipeline, slot->box);
 }
 
-/* Whether a piece that has failed left what it reads as it was. */
+/* Tells if a piece that has failed left what it reads as it was. */
 static bool can_run_again(const rlo__pass *pass, const rlo__slot *slot) {
   return slot->sides[RLO__SIDE_DESTINATION].storage != NULL ||
          !rlo__problem_reads_cells(&pass->plan.problem);
 }
 
-/* Whether pieces can go to other lanes. */
-static bool lose_lane(rlo__pipeline *pipeline, int32_t lane_number) {
+/* Takes a lane that has failed out of the pass. False if it is the last one. */
+static bool drop_lane(rlo__pipeline *pipeline, int32_t lane_number) {
   pipeline->is_lost[lane_number] = true;
   return ++pipeline->num_lost < pipeline->pass->num_lanes;
 }
@@ -316,7 +317,7 @@ rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
   box->bytes_moved += work->bytes_read + work->bytes_written;
   if (status != RLO_OK) {
     if (work->lane_number >= 0 && can_run_again(pipeline->pass, slot) &&
-        lose_lane(pipeline, work->lane_number)) {
+        drop_lane(pipeline, work->lane_number)) {
       slot->state = RLO__SLOT_RETURNED;
       return RLO_OK;
     }

@@ -2,14 +2,87 @@
 #ifndef RLO_SERVICE_SERVICE_H
 #define RLO_SERVICE_SERVICE_H
 
-#include "relayout/service.h"
+#include <sys/types.h>
 
-/** As rlo_service_create. For tests: with `copies` pieces are copied to every
- *  device, also to those that share the host's memory. */
+#include "base/thread.h"
+#include "service/job.h"
+
+enum {
+  /** High, normal, low. */
+  RLO__NUM_PRIORITIES = 3,
+  /** One of so many works is of the lowest priority that waits. */
+  RLO__LOWEST_TURN = 8
+};
+
+/** Jobs in an order. */
+typedef struct rlo__job_list {
+  rlo_job *first, *last;
+} rlo__job_list;
+
+/** A thread, and the context whose pieces it runs, if any. */
+typedef struct rlo__service_thread {
+  struct rlo_service *service;
+  rlo__thread thread;
+  /** -1: no lane's. */
+  int32_t lane_number;
+} rlo__service_thread;
+
+/** Below: guarded by the mutex, but for what is constant. */
+struct rlo_service {
+  /** Constant. */
+  pid_t pid;
+  int64_t host_memory_bytes, device_memory_bytes;
+  int32_t io_threads, max_running_jobs;
+  int32_t num_lanes;
+  rlo__lane *lanes;
+  /** Runs the pieces that no lane does. */
+  rlo__place *host;
+  /** Some lane copies pieces to its device. */
+  bool copies;
+  /** The largest buffer that every lane allows; INT64_MAX without any. */
+  int64_t max_buffer_bytes;
+
+  rlo__mutex mutex;
+  /** There may be work: for threads without a lane, and for lanes. */
+  rlo__cond news, lane_news;
+  /** A job has ended. */
+  rlo__cond ended;
+  bool has_mutex, has_news, has_lane_news, has_ended;
+
+  /** The user's; and one more for each job that lives. */
+  int64_t num_user_references, num_references;
+  /** io_threads, then one for each lane. */
+  rlo__service_thread *threads;
+  int32_t num_threads;
+  bool is_ending;
+
+  /** Those that have not ended, each in the order of their turns. */
+  rlo__job_list lists[RLO__NUM_PRIORITIES];
+  int32_t num_unended, num_running;
+  /** Staging memory of running jobs. */
+  int64_t host_bytes;
+  int64_t num_turns;
+  /** Those that have ended and were not taken. */
+  rlo__job_list untaken;
+  /** -1: nobody asked for it. */
+  int poll_fd;
+};
+
+/** @return RLO_OK in the process that made the service; RLO_UNSUPPORTED in a
+ *  child of fork. */
+RLO_NODISCARD rlo_status rlo__service_check_process(const rlo_service *service);
+
+/** Does what rlo_service_create does. For tests: with `copies` pieces are
+ * copied to every device, also to those that share the host's memory. */
 RLO_NODISCARD rlo_status rlo__service_create(rlo_context *const *contexts,
                                              int32_t num_contexts,
                                              const rlo_service_options *options,
                                              bool copies,
                                              rlo_service **out_service);
+
+/** Queues a job, with the mutex, and starts the threads with the first one. The
+ *  service has a reference to the job until it has ended.
+ *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__service_add(rlo_service *service, rlo_job *job);
 
 #endif

@@ -11,17 +11,14 @@
 struct rlo__storage_calls;
 
 /**
- * What a job does with a storage. Transfers move all bytes or fail, then with
- * an undefined part of them moved. Failures, besides those of a storage of the
- * user's:
- *   RLO_INVALID_ARGUMENT  a write to a storage that is only read, or the other
- *                         way round; what is not in granules;
- *   RLO_OUT_OF_RANGE      beyond the storage's bytes;
- *   RLO_OVERFLOW          a lattice whose bytes or positions do not fit int64;
- *   RLO_DATA_LOSS         the file ends before;
- *   RLO_IO                the system failed: the message has the count, the
- *                         position in the file, its path and the error's words.
- * Threads: safe; writers must not overlap.
+ * The use that a job makes of a storage. Transfers move all bytes or fail, then
+ * with an undefined part of them moved. Failures, besides those of a storage of
+ * the user's: RLO_INVALID_ARGUMENT  a write to a storage that is only read, or
+ * the other way round; what is not in granules; RLO_OUT_OF_RANGE      beyond
+ * the storage's bytes; RLO_OVERFLOW          a lattice whose bytes or positions
+ * do not fit int64; RLO_DATA_LOSS         the file ends before; RLO_IO the
+ * system failed: the message has the count, the position in the file, its path
+ * and the error's words. Threads: safe; writers must not overlap.
  */
 
 RLO_NODISCARD rlo_status rlo__storage_read(rlo_storage *storage,
@@ -95,7 +92,7 @@ typedef struct rlo__storage_stats {
   int64_t bytes_read, bytes_written;
   /** Bytes of gaps, read in addition. */
   int64_t bytes_skipped;
-  /** What of all these went past the page cache. */
+  /** Those that went past the page cache. */
   int64_t direct_bytes_read, direct_bytes_written;
   /** The smallest transfer, of those that do not end with the storage; 0: none
    *  were made. */
@@ -105,18 +102,18 @@ typedef struct rlo__storage_stats {
 void rlo__storage_get_stats(const rlo_storage *storage,
                             rlo__storage_stats *out_stats);
 
-/** What identifies a file and its last change. */
+/** A file and its last change. */
 typedef struct rlo__storage_identity {
   /** False for what is no file; then all but `number` is 0. */
   bool is_file;
   uint64_t device, inode;
-  /** Of the storage's first byte in the file. */
+  /** Position of the storage's first byte in the file. */
   int64_t offset;
-  /** Of the whole file. */
+  /** Length of the whole file. */
   int64_t bytes;
   /** When it was last written, as the system counts: some milliseconds. */
   int64_t modified_nanos;
-  /** What `identify` of a user's storage says; 0 for others. */
+  /** The number that `identify` of a user's storage sets; 0 for others. */
   uint64_t number;
 } rlo__storage_identity;
 
@@ -124,7 +121,7 @@ typedef struct rlo__storage_identity {
 RLO_NODISCARD rlo_status rlo__storage_get_identity(
     const rlo_storage *storage, rlo__storage_identity *out_identity);
 
-/** Whether two storages are parts of one file. */
+/** Tells if two storages are parts of one file. */
 bool rlo__storage_is_same_file(const rlo__storage_identity *a,
                                const rlo__storage_identity *b);
 
@@ -142,7 +139,7 @@ RLO_NODISCARD rlo_status rlo__storage_check_identity(
  */
 typedef struct rlo__runs {
   int64_t run_bytes, num_runs;
-  /** Of the first run. */
+  /** Position of the first run. */
   int64_t offset;
   int32_t num_dims;
   /** The fastest first. */
@@ -152,7 +149,7 @@ typedef struct rlo__runs {
 
 /** A walk over runs: begin with {.offset = runs->offset}. */
 typedef struct rlo__run_walk {
-  /** Of the run that the walk is at. */
+  /** Position of the run that the walk is at. */
   int64_t offset;
   int64_t index[RLO_MAX_AXES];
 } rlo__run_walk;

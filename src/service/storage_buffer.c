@@ -15,18 +15,18 @@ enum { GOOD_DEPTH = 2 };
 
 typedef struct buffer_storage {
   rlo_storage storage;
-  /** Of the storage's own. */
+  /** The storage's own. */
   rlo__place *place;
   /** Retained; NULL: no bytes. */
   cl_mem buffer;
-  /** Of position 0. */
+  /** Where position 0 is in the buffer. */
   int64_t offset_bytes;
 } buffer_storage;
 
 /* ---------------------------------------------------------------- transfers */
 
-/** What one command moves: rows of `run_bytes`, as a box in the buffer and
- *  packed in host memory. */
+/** The bytes that one command moves: rows of `run_bytes`, as a box in the
+ * buffer and packed in host memory. */
 typedef struct box {
   /** Bytes, rows and planes of rows. */
   size_t region[3];

@@ -45,8 +45,8 @@ static ssize_t call_write(int fd,
 }
 
 static int call_allocate(int fd, int64_t offset, int64_t bytes) {
-  /* Not posix_fallocate: where the file system cannot allocate, glibc writes a
-   * byte into every block, for hours over a network. */
+  /* posix_fallocate is worse: where the file system cannot allocate, glibc
+   * writes a byte into every block, for hours over a network. */
   return fallocate(fd, 0, (off_t)offset, (off_t)bytes);
 }
 
@@ -93,9 +93,9 @@ const rlo__storage_calls rlo__storage_system_calls = {
 /* --------------------------------------------------------------- direct I/O */
 
 enum {
-  /** Of files, where the system does not say it: what no disk exceeds. A file
-   *  system's block is no smaller than that on a page of this size, and parts
-   *  of blocks make it wait. */
+  /** The length of a block where the system does not say it: no disk has longer
+   *  ones. A file system's block is no smaller than that on a page of this
+   * size, and parts of blocks make it wait. */
   BLOCK_BYTES = 4096
 };
 
@@ -115,7 +115,8 @@ struct rlo__direct {
 
 /* ---------------------------------------------------------------- lifecycle */
 
-/** What the file asks for; false if it cannot be read or written directly. */
+/** Gets the alignment that the file asks for; false if it cannot be read or
+ *  written directly. */
 static bool get_alignment(int fd, rlo__direct *direct) {
   direct->block_bytes = direct->memory_alignment = BLOCK_BYTES;
 #ifdef STATX_DIOALIGN
@@ -316,7 +317,7 @@ int64_t rlo__direct_read(rlo__direct *direct,
       break;
     }
     int64_t got = rlo__min((int64_t)count - skipped, wanted);
-    /* What follows is no whole block any more, or the next call says why. */
+    /* The rest is no whole block any more, or the next call says why. */
     is_short = got < wanted && (at + got) % block != 0;
     if (got <= 0) {
       break;
@@ -366,7 +367,7 @@ int64_t rlo__direct_write(rlo__direct *direct,
       break;
     }
     done += count;
-    /* What follows is no whole block any more, or the next call says why. */
+    /* The rest is no whole block any more, or the next call says why. */
     is_short = count % direct->block_bytes != 0 || count == 0;
   }
   int error = errno;

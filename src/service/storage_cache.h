@@ -92,7 +92,7 @@ int64_t rlo__direct_write(rlo__direct *direct,
                           const char *from);
 
 /**
- * What a stream through a file leaves in the system's page cache, and its
+ * The traces of a stream through a file in the system's page cache, and their
  * removal. Written bytes are sent to the disk in chunks; with the eighth chunk
  * the writer waits for the first one, so that no more are in waiting, and
  * whoever writes faster than the disk is slowed down. What is on the disk, and

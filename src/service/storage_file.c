@@ -25,7 +25,7 @@ typedef struct file_storage {
   rlo_storage storage;
   const rlo__storage_calls *calls;
   int fd;
-  /** Of the storage's first byte in the file. */
+  /** Position of the storage's first byte in the file. */
   int64_t offset;
   /** The errno with which written bytes were lost; 0: none. The system says so
    *  once only. */
@@ -94,9 +94,9 @@ static rlo_status check_lost(file_storage *file) {
 
 /* ------------------------------------------------------------------ reading */
 
-/** What one call reads: runs, and the gaps between them. */
+/** The bytes that one call reads: runs, and the gaps between them. */
 typedef struct read_group {
-  /** In the storage. */
+  /** Positions in the storage. */
   int64_t begin, end;
   int64_t gap_bytes;
   int32_t num_parts;
@@ -149,8 +149,8 @@ static rlo_status read_group_now(file_storage *file, read_group *group) {
   return RLO_OK;
 }
 
-/** Where a read of its own does not pay: for a short run over a short gap which
- *  is no longer than the run, or which spares no page of the file. */
+/** Tells if a read of its own does not pay: for a short run over a short gap
+ * which is no longer than the run, or which spares no page of the file. */
 static bool is_worth_joining(int64_t gap_bytes, int64_t run_bytes) {
   return run_bytes < rlo__thresholds.service_joined_run_bytes &&
          gap_bytes >= 0 &&
@@ -363,7 +363,7 @@ static void destroy(rlo_storage *storage) {
   file_storage *file = (file_storage *)storage;
   rlo__trail_release(file->trail);
   rlo__direct_release(file->direct);
-  /* What was written is durable after a flush, not after a close. */
+  /* A flush makes durable what was written, a close does not. */
   rlo__file_close(file->fd);
   rlo__free(file);
 }
@@ -483,8 +483,8 @@ rlo_status rlo_storage_from_fd(int fd,
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  /* Not one of the standard streams, which a program may have closed: others
-   * would print into the file. */
+  /* Never a standard stream, which a program may have closed: others would
+   * print into the file. */
   made->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (made->fd < 0) {
     path_text path;

@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "service/job_plan.h"
-#include "service/scheduler.h"
+#include "service/service.h"
 #include "service/storage.h"
 
 /** Raised whenever an equal plan would give its boxes other numbers or other
@@ -161,7 +161,7 @@ static rlo_status check_indices(const rlo_problem *problem,
   return RLO_OK;
 }
 
-/* Whether a side of so many bytes can be used where it lies in memory. For a
+/* Tells if a side of so many bytes can be used where it lies in memory. For a
  * device a piece of it is one buffer, which is as long as the piece is spread:
  * maybe all of the side. What is larger than a buffer is staged as a file is.
  */
@@ -371,7 +371,7 @@ rlo_status rlo_service_submit(rlo_service *service,
     rlo__mutex_lock(&service->mutex);
     job->num_references = 1;
     ++service->num_references;
-    status = rlo__scheduler_add(service, job);
+    status = rlo__service_add(service, job);
     service->num_references -= status != RLO_OK;
     rlo__mutex_unlock(&service->mutex);
   }

@@ -197,7 +197,7 @@ static rlo_status prepare_piece(rlo__pipeline *pipeline,
   return rlo_problem_canonicalize(problem, 0, NULL, NULL);
 }
 
-/* Whether transfers of a storage count for the job: not those of a view. */
+/* Tells if transfers of a storage count for the job: those of a view do not. */
 static bool is_counted(const rlo__pipeline *pipeline,
                        const rlo_storage *storage) {
   return storage == pipeline->pass->storages[0] ||

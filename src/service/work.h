@@ -29,8 +29,8 @@ typedef struct rlo__pass {
   /** Above 0: both sides are in memory, and the host runs the problem in so
    *  many shares in place of pieces. */
   int32_t num_shares;
-  /** What the problem loads, in host memory; NULL: nothing. Devices copy them
-   *  once for each `index_number`, which is not 0. */
+  /** The indices that the problem loads, in host memory; NULL: none. Devices
+   *  copy them once for each `index_number`, which is not 0. */
   const void *indices;
   int64_t index_bytes;
   uint64_t index_number;
@@ -40,7 +40,7 @@ typedef struct rlo__pass {
   int32_t number;
 } rlo__pass;
 
-/** Of the staging memory, each box and each slot, in bytes. */
+/** Alignment of the staging memory, and of each box and slot, in bytes. */
 enum { RLO__STAGING_ALIGNMENT = 64 };
 
 /** Pieces, or shares. */
@@ -49,7 +49,7 @@ static inline int64_t rlo__pass_num_pieces(const rlo__pass *pass) {
 }
 
 /**
- * What a pass consists of: works, each done by one thread.
+ * A pass consists of works, each done by one thread.
  *
  *   gathered destination:  open the box; read a piece, run it into the box, for
  *                          each; store the box
@@ -117,7 +117,7 @@ typedef enum rlo__slot_state {
 
 /** Where a piece finds one side. */
 typedef struct rlo__piece_side {
-  /** Of the problem's memory. */
+  /** The memory of the problem's side. */
   char *memory;
   int64_t bytes;
   /** `memory` holds the packed bytes of `lattice` of this storage, and is the
@@ -156,25 +156,24 @@ typedef struct rlo__pipeline {
   rlo__move *whole;
   rlo__box boxes[2];
   int64_t num_boxes_taken, num_boxes_done;
-  /** Of two passes, with a journal: so many boxes from the first on are
-   * durable.
-   */
+  /** So many boxes from the first on are durable, in the second of two passes
+   *  with a journal. */
   int64_t num_durable;
   rlo__slot *slots;
   int64_t num_pieces_taken, num_pieces_done;
   /** Works in flight that read, and that write. */
   int32_t num_reading, num_writing;
-  /** Of each lane: it has failed. */
+  /** The lanes that have failed. */
   bool *is_lost;
   int32_t num_lost;
 } rlo__pipeline;
 
-/** What a thread has to do, and then what it has done. */
+/** The work that a thread has to do, and then what it has done. */
 typedef struct rlo__work {
   rlo__work_kind kind;
-  /** Of OPEN, LOAD and STORE; else the slot's. */
+  /** The box that is opened, loaded or stored, or that of the slot. */
   rlo__box *box;
-  /** Of READ, RUN and WRITE. */
+  /** The slot of READ, RUN and WRITE; else NULL. */
   rlo__slot *slot;
   /** The transfer. */
   int64_t number;
@@ -226,7 +225,7 @@ RLO_NODISCARD rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
                                                 const rlo__work *work,
                                                 rlo_status status);
 
-/** Whether the pass has ended. */
+/** Tells if the pass has ended. */
 bool rlo__pipeline_has_ended(const rlo__pipeline *pipeline);
 
 #endif
