@@ -30,6 +30,22 @@ RLO_BEGIN_DECLS
  * no effect.
  */
 
+/** Where problems run and why. Several that run together run where the greatest
+ *  of their choices says. */
+typedef enum rlo_place_choice {
+  /** On the host, which has moved so few bytes before a device is opened. */
+  RLO_PLACE_HOST_IS_SOONER = 0,
+  /** On a device. */
+  RLO_PLACE_DEVICE = 1,
+  /** On the host: devices refuse most elements whose size changes while their
+   *  type does not, and all that is combined in an order. */
+  RLO_PLACE_HOST_ALONE = 2
+} rlo_place_choice;
+
+/** Chooses where a problem runs, for who may use any place and has opened no
+ *  device. @return RLO_PLACE_HOST_ALONE for NULL. Threads: safe (pure). */
+RLO_API rlo_place_choice rlo_place_choose(const rlo_problem *problem);
+
 /** A queue of jobs, with budgets and the contexts that run their pieces. */
 typedef struct rlo_service rlo_service;
 typedef struct rlo_job rlo_job;

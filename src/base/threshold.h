@@ -236,7 +236,7 @@
   X(mpi_host_message_bytes, INT64_C(256) << 10, 512)                           \
   /* Arrays with more bytes, on either side, are moved in pieces, and lie at   \
    * the beginning of a page of the file where the format lets them. */        \
-  X(cli_large_bytes, INT64_C(64) << 20, 1024)                                  \
+  X(move_large_bytes, INT64_C(64) << 20, 1024)                                 \
   /* Outputs of as many bytes, all together, have a journal. */                \
   X(cli_journaled_bytes, INT64_C(1) << 30, 4096)                               \
   /* A rank of relayout-mpi stages in at most so many bytes. */                \

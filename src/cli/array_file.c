@@ -77,7 +77,7 @@ static size_t number_width_bytes(rlo_dtype dtype) {
   return is_complex ? width / 2 : width;
 }
 
-void rlo__swap_bytes(unsigned char *data, size_t bytes, size_t width) {
+static void swap_bytes(unsigned char *data, size_t bytes, size_t width) {
   if (width < 2) {
     return;
   }
@@ -192,7 +192,7 @@ static rlo_status read_filtered(void *payload,
   if (status != RLO_OK) {
     return status;
   }
-  rlo__swap_bytes(into, (size_t)bytes, file->swapped_width_bytes);
+  swap_bytes(into, (size_t)bytes, file->swapped_width_bytes);
   const rlo__checked_values values = {
       &file->shape, file->path, file->has_signs};
   return file->has_checked_values
@@ -212,34 +212,9 @@ static filtered_file make_filtered(const rlo__array_source *source) {
   };
 }
 
-int rlo__array_source_read(const rlo__array_source *source,
-                           rlo__array *out_array) {
-  size_t bytes = (size_t)source->bytes;
-  *out_array = (rlo__array){
-      source->contents.shape, malloc(bytes == 0 ? 1 : bytes), bytes};
-  if (out_array->data == NULL) {
-    return rlo__fail(
-        "cannot get %zu bytes of memory for %s", bytes, source->file.path);
-  }
+int rlo__array_source_read(const rlo__array_source *source, void *out_bytes) {
   filtered_file file = make_filtered(source);
-  return read_filtered(&file, 0, source->bytes, out_array->data) == RLO_OK
-             ? RLO__EXIT_OK
-             : rlo__fail_last();
-}
-
-int rlo__array_load(const char *path,
-                    const rlo_shape *from,
-                    rlo__array *out_array) {
-  *out_array = (rlo__array){0};
-  rlo__file_hints hints = RLO__FILE_HINTS_INIT;
-  hints.from = from;
-  rlo__array_source source;
-  int code = rlo__array_source_open(path, &hints, &source);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__array_source_read(&source, out_array);
-    rlo__array_source_close(&source);
-  }
-  return code;
+  return rlo__check(read_filtered(&file, 0, source->bytes, out_bytes));
 }
 
 /* A number that changes with the file and the part of it. */
@@ -298,24 +273,19 @@ static rlo_status make_filtered_storage(const rlo__array_source *source,
   return status;
 }
 
-int rlo__array_source_storage(const rlo__array_source *source,
-                              const rlo_storage_traits *hints,
-                              rlo_storage **out_storage) {
-  bool is_filtered =
-      source->swapped_width_bytes > 1 || source->has_checked_values;
-  rlo_status status = is_filtered
-                          ? make_filtered_storage(source, out_storage)
-                          : rlo_storage_from_fd(source->file.descriptor,
-                                                source->contents.offset_bytes,
-                                                source->bytes,
-                                                hints,
-                                                out_storage);
-  return status == RLO_OK ? RLO__EXIT_OK : rlo__fail_last();
-}
-
-void rlo__array_deinit(rlo__array *array) {
-  free(array->data);
-  array->data = NULL;
+rlo_status rlo__array_source_storage(const rlo__array_source *source,
+                                     const rlo_storage_traits *hints,
+                                     rlo_storage **out_storage) {
+  if (source->memory != NULL) {
+    return rlo_storage_from_memory(source->memory, source->bytes, out_storage);
+  }
+  return source->swapped_width_bytes > 1 || source->has_checked_values
+             ? make_filtered_storage(source, out_storage)
+             : rlo_storage_from_fd(source->file.descriptor,
+                                   source->contents.offset_bytes,
+                                   source->bytes,
+                                   hints,
+                                   out_storage);
 }
 
 /* ----------------------------------------------------------------- writing */
@@ -327,41 +297,12 @@ int rlo__array_make_header(const char *path,
   return find_format(path)->make_header(shape, out_header, out_bytes);
 }
 
-/* `header` has room for RLO__MAX_HEADER_BYTES. */
-static int make_output(const rlo__array_target *target,
-                       char *header,
-                       rlo__output *out_output) {
-  rlo_shape_extent extent = {0};
-  *out_output = (rlo__output){target->path, header, 0, target->data, 0};
-  if (rlo_shape_measure(target->shape, &extent) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  out_output->data_bytes = (size_t)extent.physical_bytes;
-  return rlo__array_make_header(
-      target->path, target->shape, header, &out_output->head_bytes);
-}
-
-static int write_outputs(const rlo__array_target *targets,
-                         int32_t count,
-                         char (*headers)[RLO__MAX_HEADER_BYTES],
-                         rlo__output *outputs) {
-  for (int32_t n = 0; n < count; ++n) {
-    int code = make_output(&targets[n], headers[n], &outputs[n]);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
-  }
-  return rlo__outputs_write(outputs, count);
-}
-
-int rlo__arrays_save(const rlo__array_target *targets, int32_t count) {
-  char(*headers)[RLO__MAX_HEADER_BYTES] =
-      calloc((size_t)count, sizeof(*headers));
-  rlo__output *outputs = calloc((size_t)count, sizeof(*outputs));
-  int code = headers == NULL || outputs == NULL
-                 ? rlo__fail("cannot get memory for %d files", count)
-                 : write_outputs(targets, count, headers, outputs);
-  free(outputs);
-  free(headers);
-  return code;
+int rlo__array_save(const char *path,
+                    const rlo_shape *shape,
+                    const void *data,
+                    int64_t bytes) {
+  char head[RLO__MAX_HEADER_BYTES];
+  size_t head_bytes = 0;
+  RLO__EXIT_TRY(rlo__array_make_header(path, shape, head, &head_bytes));
+  return rlo__output_write(path, head, head_bytes, data, (size_t)bytes);
 }

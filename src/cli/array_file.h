@@ -23,6 +23,9 @@ typedef struct rlo__array_source {
   /** Above 1: the numbers are this many bytes wide, with their first byte
    *  last. */
   size_t swapped_width_bytes;
+  /** NULL, unless set after opening: `bytes` bytes that are read in place of
+   * the file's. Borrowed by its storages. */
+  void *memory;
   /** False, unless set after opening: what is read of the array has to be
    *  values of its type (value_check.h), or the reading fails. */
   bool has_checked_values;
@@ -48,47 +51,24 @@ void rlo__array_source_close(const rlo__array_source *source);
 
 /** Makes a storage of the array's bytes, in this machine's byte order. It stays
  *  usable when the source is closed, and borrows its path. `hints` are those of
- *  rlo_storage_from_fd; without effect where bytes are swapped or checked. */
-int rlo__array_source_storage(const rlo__array_source *source,
-                              const rlo_storage_traits *hints,
-                              rlo_storage **out_storage);
+ *  rlo_storage_from_fd, or NULL; without effect where bytes are swapped or
+ * checked. */
+RLO_NODISCARD rlo_status
+rlo__array_source_storage(const rlo__array_source *source,
+                          const rlo_storage_traits *hints,
+                          rlo_storage **out_storage);
 
 /** Returns in how many bytes, or a multiple, the storage is read. */
 int64_t rlo__array_source_granule_bytes(const rlo__array_source *source);
 
-/** An array in memory: the physical bytes of its shape. */
-typedef struct rlo__array {
-  rlo_shape shape;
-  void *data;
-  size_t bytes;
-} rlo__array;
+/** Reads the whole of a small array, in this machine's byte order. */
+int rlo__array_source_read(const rlo__array_source *source, void *out_bytes);
 
-/** Reads the array, in this machine's byte order.
- *  @param out_array  released by rlo__array_deinit, which must follow in any
- *                    case. */
-int rlo__array_source_read(const rlo__array_source *source,
-                           rlo__array *out_array);
-
-/** Turns the bytes of each number around; `width` 0 and 1: leaves them. */
-void rlo__swap_bytes(unsigned char *data, size_t bytes, size_t width);
-
-/** Opens, reads and closes.
- *  @param from  as in the hints; NULL: none. */
-int rlo__array_load(const char *path,
-                    const rlo_shape *from,
-                    rlo__array *out_array);
-
-void rlo__array_deinit(rlo__array *array);
-
-/** An array to write: the physical bytes of a shape. All borrowed. */
-typedef struct rlo__array_target {
-  const char *path;
-  const rlo_shape *shape;
-  const void *data;
-} rlo__array_target;
-
-/** Writes arrays to files, all of them or none, as rlo__outputs_write does. */
-int rlo__arrays_save(const rlo__array_target *targets, int32_t count);
+/** Writes the physical bytes of a shape to a file, or to what is none. */
+int rlo__array_save(const char *path,
+                    const rlo_shape *shape,
+                    const void *data,
+                    int64_t bytes);
 
 /** Makes the header of a file for an array.
  *  @param out_header  room for RLO__MAX_HEADER_BYTES bytes. */

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/threshold.h"
 #include "relayout/ops.h"
 #include "relayout/xla/shape_util.h"
 
@@ -30,31 +29,6 @@ static int open_source(rlo__conversion *c) {
     hints.from = &c->from;
   }
   return rlo__array_source_open(c->request.input_path, &hints, &c->source);
-}
-
-/* Returns whether the array is moved in several pieces, mostly. */
-static bool is_in_pieces(const rlo__conversion *c) {
-  return rlo__stream_is_asked_for(&c->request.stream) ||
-         c->request.stream.is_resumed ||
-         c->source.bytes > rlo__thresholds.cli_large_bytes ||
-         c->problem.dst_bytes > rlo__thresholds.cli_large_bytes;
-}
-
-/* Chooses where the array is moved, unless the command line does. Devices
- * refuse most elements of other sizes: the host packs and unpacks. A small
- * array is moved by the host before a driver is loaded, let alone a kernel
- * compiled. */
-static rlo__convert_place choose_place(const rlo__conversion *c) {
-  const rlo__stream_options *stream = &c->request.stream;
-  if (stream->is_device || stream->devices.is_none ||
-      c->request.stream.family != NULL || c->request.stream.schedule != NULL) {
-    return RLO__CONVERT_PLACE_ASKED_FOR;
-  }
-  if (c->problem.unit_bits != rlo_problem_dst_unit_bits(&c->problem)) {
-    return RLO__CONVERT_PLACE_HOST_PACKS;
-  }
-  return is_in_pieces(c) ? RLO__CONVERT_PLACE_DEFAULT_DEVICE
-                         : RLO__CONVERT_PLACE_HOST_IS_SOONER;
 }
 
 /* Sets the permutation and dst_shape. */
@@ -84,27 +58,11 @@ int rlo__conversion_open(rlo__conversion *c) {
   return RLO__EXIT_OK;
 }
 
-static int lower(rlo__conversion *c) {
-  RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
-      &c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
-  c->place = choose_place(c);
-  c->request.stream.devices.is_none |=
-      c->place == RLO__CONVERT_PLACE_HOST_PACKS ||
-      c->place == RLO__CONVERT_PLACE_HOST_IS_SOONER;
-  return RLO__EXIT_OK;
-}
-
 /* ----------------------------------------------------------------- printing */
 
 static void report_output(const void *payload,
                           rlo__report *r,
                           const rlo__stream_result *result) {
-  /* Values of the key chosen_by. */
-  static const char *const place_names[] = {
-      [RLO__CONVERT_PLACE_ASKED_FOR] = "option",
-      [RLO__CONVERT_PLACE_HOST_PACKS] = "element size",
-      [RLO__CONVERT_PLACE_HOST_IS_SOONER] = "size",
-      [RLO__CONVERT_PLACE_DEFAULT_DEVICE] = "default"};
   const rlo__conversion *c = payload;
   const bool is_on_host = c->request.stream.devices.is_none;
   rlo__shape_text text;
@@ -124,8 +82,8 @@ static void report_output(const void *payload,
       r,
       RLO__STRING("family", NULL, family),
       RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
-      RLO__STRING("chosen_by", NULL, place_names[c->place]));
-  if (is_in_pieces(c) || !is_on_host) {
+      RLO__STRING("chosen_by", NULL, c->chosen_by));
+  if (c->is_in_pieces || !is_on_host) {
     RLO__REPORT(r, RLO__REAL("seconds", result->info.seconds));
   }
   RLO__REPORT(r, RLO__BOOL("is_verified", c->request.is_verified));
@@ -134,24 +92,25 @@ static void report_output(const void *payload,
 /* ----------------------------------------------------------------- running */
 
 static int convert_source(rlo__conversion *c) {
-  RLO__EXIT_TRY(lower(c));
-  const rlo__convert_request *request = &c->request;
+  rlo__convert_request *request = &c->request;
+  RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
+      &c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
   const rlo__stream_output output = {
       request->output_path, &c->dst_shape, c->problem.dst_bytes};
-  const rlo__stream_job job = {&c->problem, 0, 0};
-  const rlo__stream stream = {.options = &request->stream,
-                              .common = &request->common,
-                              .sources = &c->source,
-                              .num_sources = 1,
-                              .outputs = &output,
-                              .num_outputs = 1,
-                              .jobs = &job,
-                              .num_jobs = 1,
-                              .is_verified = request->is_verified,
-                              .has_events = is_in_pieces(c),
-                              .is_whole = !is_in_pieces(c),
-                              .report = report_output,
-                              .payload = c};
+  const rlo__stream_job job = {.problem = &c->problem};
+  rlo__stream stream = {.options = &request->stream,
+                        .common = &request->common,
+                        .sources = &c->source,
+                        .num_sources = 1,
+                        .outputs = &output,
+                        .num_outputs = 1,
+                        .jobs = &job,
+                        .num_jobs = 1,
+                        .is_verified = request->is_verified,
+                        .report = report_output,
+                        .payload = c};
+  c->chosen_by = rlo__stream_choose_place(&stream, &request->stream);
+  c->is_in_pieces = stream.has_events;
   return rlo__stream_do(&stream, NULL);
 }
 

@@ -319,9 +319,9 @@ static int save_proto(const char *path, const contents *c) {
                 c->tree, &how, memory, RLO_PROTO_MAX_BYTES, &bytes)
           : rlo_proto_format_program(
                 c->program, &how, memory, RLO_PROTO_MAX_BYTES, &bytes);
-  const rlo__output output = {path, memory, bytes, NULL, 0};
-  const int code =
-      status == RLO_OK ? rlo__outputs_write(&output, 1) : rlo__fail_last();
+  const int code = status == RLO_OK
+                       ? rlo__output_write(path, NULL, 0, memory, bytes)
+                       : rlo__fail_last();
   rlo__free(memory);
   return code;
 }

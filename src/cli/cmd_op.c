@@ -3,62 +3,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/threshold.h"
 #include "command.h"
 #include "display.h"
 #include "files.h"
 #include "message.h"
 #include "op.h"
-#include "op_report.h"
 #include "value_check.h"
 
-static int read_attributes(rlo__op *op) {
-  return rlo__op_attributes_read(&op->kernel,
-                                 op->request->attributes_path,
-                                 op->request->attributes,
-                                 op->request->num_attributes,
-                                 &op->attributes);
+static bool is_same(const char *a, const char *b) {
+  return strcmp(a, b) == 0 || rlo__path_is_same_file(a, b);
 }
 
-/* ------------------------------------------------------------------- files */
-
-/* Checks that each output file differs from the inputs and the other outputs.
- */
+/* Checks that each file that is written is no other one. */
 static int check_paths(rlo__op *op) {
   const char **paths = op->paths;
-  for (int32_t n = op->num_inputs; n < op->num_inputs + op->num_outputs; ++n) {
+  const char *trace = op->request->trace_path;
+  const int32_t count = op->num_inputs + op->num_outputs;
+  for (int32_t n = op->num_inputs; n < count; ++n) {
     for (int32_t other = 0; other < n; ++other) {
-      if (strcmp(paths[n], paths[other]) == 0 ||
-          rlo__path_is_same_file(paths[n], paths[other])) {
+      if (is_same(paths[n], paths[other])) {
         return rlo__fail(
             "%s and %s are one file; write to another", paths[other], paths[n]);
       }
     }
   }
-  return rlo__trace_path_check(
-      op->request->trace_path, paths, op->num_inputs + op->num_outputs);
+  for (int32_t n = 0; trace != NULL && n < count; ++n) {
+    if (is_same(paths[n], trace)) {
+      return rlo__fail("%s is the file of an array; write the trace to another",
+                       trace);
+    }
+  }
+  return RLO__EXIT_OK;
+}
+
+/* Opens the next source. `from` is its shape; NULL: that of its file. */
+static int open_source(rlo__op *op, const char *path, const rlo_shape *from) {
+  rlo__file_hints hints = RLO__FILE_HINTS_INIT;
+  hints.from = from;
+  hints.is_bitcast = op->request->is_bitcast;
+  RLO__EXIT_TRY(
+      rlo__array_source_open(path, &hints, &op->sources[op->num_open]));
+  ++op->num_open;
+  return RLO__EXIT_OK;
 }
 
 static int open_inputs(rlo__op *op) {
   /* Each may have one more descriptor, for a storage. */
-  op->has_files = rlo__files_allow(2 * (op->num_inputs + op->num_outputs));
+  rlo__files_allow(2 * (op->num_inputs + 2 * op->num_outputs));
   for (int32_t n = 0; n < op->num_inputs; ++n) {
-    rlo__file_hints hints = RLO__FILE_HINTS_INIT;
-    hints.is_bitcast = op->request->is_bitcast;
+    const bool is_given = strcmp(op->from[n], "-") != 0;
     rlo_shape from;
-    int code = RLO__EXIT_OK;
-    if (strcmp(op->from[n], "-") != 0) {
-      hints.from = &from;
-      code = rlo__shape_operand_parse(op->from[n], &from);
+    if (is_given) {
+      RLO__EXIT_TRY(rlo__shape_operand_parse(op->from[n], &from));
     }
-    if (code == RLO__EXIT_OK) {
-      code = rlo__array_source_open(op->paths[n], &hints, &op->sources[n]);
-    }
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
-    ++op->num_open;
+    RLO__EXIT_TRY(open_source(op, op->paths[n], is_given ? &from : NULL));
     op->input_shapes[n] = &op->sources[n].contents.shape;
   }
   return RLO__EXIT_OK;
@@ -66,18 +64,17 @@ static int open_inputs(rlo__op *op) {
 
 /* Infers the shapes of the results and checks their count. */
 static int infer_outputs(rlo__op *op) {
-  rlo_attributes attributes = {op->attributes.items, op->attributes.count};
+  const rlo_attributes attributes = {op->attributes.items,
+                                     op->attributes.count};
   int32_t count = 0;
-  if (rlo_infer_kernel(op->engine,
-                       op->kernel.kernel_name,
-                       op->input_shapes,
-                       op->num_inputs,
-                       &attributes,
-                       op->output_shapes,
-                       op->num_outputs,
-                       &count) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_infer_kernel(op->engine,
+                                            op->kernel.kernel_name,
+                                            op->input_shapes,
+                                            op->num_inputs,
+                                            &attributes,
+                                            op->plain_shapes,
+                                            op->num_outputs,
+                                            &count)));
   if (count != op->num_outputs) {
     return rlo__fail_usage("op",
                            "%s has %d result%s here, but %d file%s named for "
@@ -93,29 +90,22 @@ static int infer_outputs(rlo__op *op) {
 
 /* Gives the results their layout. */
 static int place_outputs(rlo__op *op) {
-  const rlo__stream_options *options = &op->request->stream;
-  op->is_in_pieces = rlo__stream_is_asked_for(options) || options->is_resumed;
-  for (int32_t n = 0; n < op->num_inputs; ++n) {
-    op->is_in_pieces |= op->sources[n].bytes > rlo__thresholds.cli_large_bytes;
-  }
   for (int32_t n = 0; n < op->num_outputs; ++n) {
     rlo_shape *shape = &op->output_shapes[n];
-    int code = op->request->to == NULL
-                   ? RLO__EXIT_OK
-                   : rlo__layout_operand_apply(op->request->to, shape);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+    const char *path = op->paths[op->num_inputs + n];
     rlo_shape_extent extent = {0};
-    if (rlo_shape_measure(shape, &extent) != RLO_OK) {
-      return rlo__fail_last();
+    *shape = op->plain_shapes[n];
+    if (op->request->to != NULL) {
+      RLO__EXIT_TRY(rlo__layout_operand_apply(op->request->to, shape));
     }
-    op->outputs[n] = (rlo__stream_output){
-        op->paths[op->num_inputs + n], shape, extent.physical_bytes};
-    op->is_in_pieces |= extent.physical_bytes > rlo__thresholds.cli_large_bytes;
+    RLO__EXIT_TRY(rlo__check(rlo_shape_measure(shape, &extent)));
+    op->outputs[n] = (rlo__stream_output){path, shape, extent.physical_bytes};
     for (int32_t k = 0; k < op->num_inputs; ++k) {
       op->sources[k].has_checked_values |=
           rlo__values_may_be_cut(op->input_shapes[k], shape);
+    }
+    if (rlo__op_is_adding(op->request)) {
+      RLO__EXIT_TRY(open_source(op, path, shape));
     }
   }
   return RLO__EXIT_OK;
@@ -123,142 +113,53 @@ static int place_outputs(rlo__op *op) {
 
 /* ----------------------------------------------------------------- running */
 
-/* The problems of all results, as jobs. */
-typedef struct job_list {
-  /* One list for each result; owned. */
-  rlo_problem_list **problems;
-  rlo__stream_job *jobs;
-  int32_t num_jobs;
-} job_list;
-
-static rlo_status lower_outputs(const rlo__op *op, job_list *list) {
-  rlo_attributes attributes = {op->attributes.items, op->attributes.count};
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    rlo_status status = rlo_lower_kernel(op->engine,
-                                         op->kernel.kernel_name,
-                                         op->input_shapes,
-                                         op->num_inputs,
-                                         &attributes,
-                                         n,
-                                         op->outputs[n].shape,
-                                         &list->problems[n]);
-    if (status != RLO_OK) {
-      return status;
-    }
-    list->num_jobs += rlo_problem_list_count(list->problems[n]);
-  }
-  return RLO_OK;
-}
-
-static int make_jobs(const rlo__op *op, job_list *list) {
-  list->jobs = calloc((size_t)list->num_jobs + 1, sizeof(*list->jobs));
-  if (list->jobs == NULL) {
-    return rlo__fail("cannot get memory for %d jobs", list->num_jobs);
-  }
-  rlo__stream_job *next = list->jobs;
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    const rlo_problem_list *problems = list->problems[n];
-    for (int32_t k = 0; k < rlo_problem_list_count(problems); ++k) {
-      *next++ = (rlo__stream_job){rlo_problem_list_get(problems, k),
-                                  rlo_problem_list_operand(problems, k),
-                                  n};
-    }
-  }
-  return RLO__EXIT_OK;
-}
-
-static int stream_jobs(const rlo__op *op, job_list *list, bool *out_is_done) {
-  const rlo__op_request *request = op->request;
-  rlo_status status = lower_outputs(op, list);
-  if (status == RLO_UNSUPPORTED &&
-      !rlo__stream_is_asked_for(&request->stream)) {
-    return RLO__EXIT_OK;
-  }
-  if (status != RLO_OK) {
-    return rlo__fail_last();
-  }
-  int code = make_jobs(op, list);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  const rlo__stream stream = {.options = &request->stream,
-                              .common = &request->common,
-                              .sources = op->sources,
-                              .num_sources = op->num_inputs,
-                              .outputs = op->outputs,
-                              .num_outputs = op->num_outputs,
-                              .jobs = list->jobs,
-                              .num_jobs = list->num_jobs,
-                              .has_events = op->is_in_pieces,
-                              .is_whole = !op->is_in_pieces,
-                              .report = rlo__op_report,
-                              .payload = op};
-  return rlo__stream_do(&stream, out_is_done);
-}
-
-/* Runs the problems in pieces, unless they cannot be cut: then *out_is_done is
- * false. */
-static int run_in_pieces(const rlo__op *op, bool *out_is_done) {
-  *out_is_done = false;
-  job_list list = {0};
-  list.problems =
-      rlo__alloc_array((size_t)op->num_outputs, sizeof(rlo_problem_list *));
-  if (list.problems == NULL) {
-    return rlo__fail_last();
-  }
-  int code = stream_jobs(op, &list, out_is_done);
-  for (int32_t n = 0; n < op->num_outputs; ++n) {
-    rlo_problem_list_release(list.problems[n]);
-  }
-  rlo__free((void *)list.problems);
-  free(list.jobs);
-  return code;
-}
-
-static int run_operation(rlo__op *op) {
-  bool is_done = false;
-  const bool is_loaded = op->request->trace_path != NULL ||
-                         rlo__op_factors_matter(&op->request->factors) ||
-                         !(op->has_files || op->is_in_pieces);
-  int code = is_loaded ? RLO__EXIT_OK : run_in_pieces(op, &is_done);
-  if (code != RLO__EXIT_OK || is_done) {
-    return code;
-  }
-  code = rlo__op_in_memory(op);
-  if (code == RLO__EXIT_OK) {
-    rlo__op_print_results(op);
-  }
-  return code;
+static int run_jobs(rlo__op *op) {
+  rlo__stream stream = {.options = &op->stream_options,
+                        .common = &op->request->common,
+                        .sources = op->sources,
+                        .num_sources = op->num_open,
+                        .outputs = op->outputs,
+                        .num_outputs = op->num_stages,
+                        .jobs = op->jobs,
+                        .num_jobs = op->num_jobs,
+                        .report = rlo__op_report,
+                        .payload = op};
+  rlo__stream_result result;
+  rlo__stream_choose_place(&stream, &op->stream_options);
+  op->is_in_pieces = stream.has_events;
+  RLO__EXIT_TRY(rlo__stream_do(&stream, &result));
+  return op->request->trace_path == NULL ? RLO__EXIT_OK
+                                         : rlo__op_save_trace(op, &result);
 }
 
 static int operate(rlo__op *op) {
-  if (rlo_engine_create(NULL, &op->engine) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  int code = rlo__op_catalog_find(op->engine, op->request->name, &op->kernel);
-  int (*const stages[])(rlo__op *) = {read_attributes,
-                                      rlo__op_take_files,
-                                      check_paths,
-                                      open_inputs,
-                                      infer_outputs,
-                                      place_outputs,
-                                      run_operation};
-  for (size_t i = 0;
-       code == RLO__EXIT_OK && i < sizeof(stages) / sizeof(stages[0]);
-       ++i) {
-    code = stages[i](op);
-  }
-  return code;
+  RLO__EXIT_TRY(rlo__check(rlo_engine_create(NULL, &op->engine)));
+  RLO__EXIT_TRY(
+      rlo__op_catalog_find(op->engine, op->request->name, &op->kernel));
+  RLO__EXIT_TRY(rlo__op_attributes_read(&op->kernel,
+                                        op->request->attributes_path,
+                                        op->request->attributes,
+                                        op->request->num_attributes,
+                                        &op->attributes));
+  RLO__EXIT_TRY(rlo__op_take_files(op));
+  RLO__EXIT_TRY(check_paths(op));
+  RLO__EXIT_TRY(open_inputs(op));
+  RLO__EXIT_TRY(infer_outputs(op));
+  RLO__EXIT_TRY(place_outputs(op));
+  RLO__EXIT_TRY(rlo__op_make_jobs(op));
+  return run_jobs(op);
 }
 
 static int run_request(const rlo__op_request *request) {
-  rlo__op op = {.request = request};
+  rlo__op op = {.request = request, .stream_options = request->stream};
   int code = operate(&op);
   for (int32_t n = 0; n < op.num_open; ++n) {
     rlo__array_source_close(&op.sources[n]);
   }
+  rlo__op_release_jobs(&op);
   free(op.outputs);
   free(op.output_shapes);
+  free(op.plain_shapes);
   free((void *)op.input_shapes);
   free(op.sources);
   free((void *)op.from);
@@ -327,13 +228,10 @@ static const rlo__option options[] = {
     RLO__OPTION_BY("input", CALL, op_arguments, request, take_input),
     RLO__OPTION_BY("from", CALL, op_arguments, request, take_from),
     RLO__OPTION("bitcast", FLAG, op_arguments, request.is_bitcast),
-    RLO__OPTION("alpha", FACTOR, op_arguments, request.factors.alpha),
-    RLO__OPTION("beta", FACTOR, op_arguments, request.factors.beta),
-    RLO__OPTION_BY("accumulate",
-                   CALL_BARE,
-                   op_arguments,
-                   request.factors.beta,
-                   accumulate),
+    RLO__OPTION("alpha", FACTOR, op_arguments, request.alpha),
+    RLO__OPTION("beta", FACTOR, op_arguments, request.beta),
+    RLO__OPTION_BY(
+        "accumulate", CALL_BARE, op_arguments, request.beta, accumulate),
     RLO__OPTION("to", TEXT, op_arguments, request.to),
     RLO__OPTION("trace", TEXT, op_arguments, request.trace_path),
     RLO__STREAM_OPTIONS(op_arguments, request.stream),
@@ -357,25 +255,19 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   if (request->is_bitcast && request->num_from == 0) {
     return rlo__fail_usage("op", "--bitcast requires --from");
   }
-  if (rlo__op_factors_matter(&request->factors) &&
-      (rlo__stream_is_asked_for(&request->stream) ||
-       request->stream.is_resumed)) {
+  if (rlo__op_is_adding(request) && request->stream.is_resumed) {
     return rlo__fail_usage("op",
-                           "--alpha, --beta and --accumulate load the arrays: "
-                           "they exclude --memory, --passes, --dry-run and "
-                           "--resume");
+                           "what --beta or --accumulate has added cannot be "
+                           "told from what it has not: they exclude --resume");
   }
   request->name = argv[optind];
   request->paths = &argv[optind + 1];
   request->num_paths = argc - optind - 1;
-  code = rlo__stream_options_check("op", &request->stream);
-  return code == RLO__EXIT_OK
-             ? rlo__trace_options_check(request->trace_path, &request->stream)
-             : code;
+  return rlo__stream_options_check("op", &request->stream);
 }
 
 static int run(int argc, char **argv) {
-  op_arguments arguments = {.request.factors = RLO__OP_FACTORS_INIT};
+  op_arguments arguments = {.request.alpha = 1.0};
   const char **from = calloc((size_t)argc, sizeof(*from));
   const char **inputs = calloc((size_t)argc, sizeof(*inputs));
   const char **attributes = calloc((size_t)argc, sizeof(*attributes));
@@ -403,7 +295,7 @@ const rlo__command rlo__cmd_op = {
         "Usage: relayout op NAME [OPTION...] IN... OUT...\n"
         "       relayout op --list [--json]\n"
         "\n"
-        "Reads arrays, runs one of the built-in operations on a device, and\n"
+        "Reads arrays, runs one of the built-in operations, and\n"
         "writes its results:\n"
         "\n"
         "  relayout op pad_v2 --attr paddings=0,1,2,2 in.npy out.npy\n"
@@ -441,31 +333,38 @@ const rlo__command rlo__cmd_op = {
         "array\n"
         "                   of the result's shape and layout\n"
         "  --accumulate     --beta 1\n"
-        "  --device D       a device of `relayout devices`, by its number or "
-        "a\n"
-        "                   part of its name; the default device without it.\n"
-        "                   Several between commas, or all, share the\n"
-        "                   work on large arrays; none is --host\n"
-        "  --host           use the host backend, and no OpenCL\n"
+        "  --device D       a device of `relayout devices`, by its number or a "
+        "part\n"
+        "                   of its name, or default. Several between commas, "
+        "or "
+        "all,\n"
+        "                   share the work on large arrays; none is --host. "
+        "Without\n"
+        "                   it the host runs what has at most 64 MiB, and the\n"
+        "                   default device what is larger\n"
+        "  --host           use the host, and no OpenCL\n"
         "  --trace FILE     write to FILE, for chrome://tracing and\n"
-        "                   ui.perfetto.dev, the kernels that ran: their "
-        "inputs,\n"
-        "                   results, bytes, the time of the host, and of the "
-        "device\n"
-        "                   if one was used. Loads the arrays whole, however\n"
-        "                   large, and takes no option for pieces\n"
+        "                   ui.perfetto.dev, the inputs, results and bytes of "
+        "the\n"
+        "                   operation, and how long it read, ran and wrote\n"
         "  --json           print an object with the keys operation and "
         "results\n"
         "                   (each shape, file)\n"
         "  --no-isolate     use the OpenCL driver in this process\n"
         "\n"
-        "Large arrays. If an input or a result has more than 64 MiB, an\n"
-        "operation that moves, converts, sums or adds runs in pieces, and no\n"
-        "array is in memory as a whole. What loads indices is\n"
-        "loaded; so is everything with --alpha or --beta and, if there is "
-        "memory\n"
-        "for it, what writes short runs between those of others, as pack does\n"
-        "along the last dimension:\n"
+        "Large arrays. If an input or a result has more than 64 MiB, the "
+        "operation\n"
+        "runs in pieces, and no array is in memory as a whole, but for indices "
+        "and\n"
+        "ids, for what --alpha or --beta are applied to if the operation "
+        "itself\n"
+        "computes or fills and, if there is memory for it, for results that "
+        "are\n"
+        "written in short runs between those of others, as by pack along the "
+        "last\n"
+        "dimension. What cannot be cut, such as a sum along all dimensions, "
+        "needs\n"
+        "memory for all that it reads; the message says how much:\n"
         "\n" RLO__STREAM_HELP
         "\n"
         "NAME may be written in any case, with or without underscores. Prints\n"

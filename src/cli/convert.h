@@ -41,17 +41,6 @@ typedef struct rlo__convert_request {
                      rlo__take_byte_order),                         \
       RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast)
 
-/** Why the array is moved where it is. */
-typedef enum rlo__convert_place {
-  /** --device, --host, --family or --schedule. */
-  RLO__CONVERT_PLACE_ASKED_FOR,
-  /** On the host: devices refuse most elements of other sizes. */
-  RLO__CONVERT_PLACE_HOST_PACKS,
-  /** On the host: the array is not large on either side. */
-  RLO__CONVERT_PLACE_HOST_IS_SOONER,
-  RLO__CONVERT_PLACE_DEFAULT_DEVICE
-} rlo__convert_place;
-
 typedef struct rlo__conversion {
   rlo__convert_request request;
   /** The shape of request.from. */
@@ -61,7 +50,10 @@ typedef struct rlo__conversion {
   int32_t permutation[RLO_MAX_RANK];
   rlo_shape dst_shape;
   rlo_problem problem;
-  rlo__convert_place place;
+  /** Why the array is moved where it is: rlo__stream_choose_place. */
+  const char *chosen_by;
+  /** The array is moved in several pieces, mostly. */
+  bool is_in_pieces;
 } rlo__conversion;
 
 /** Parses the command line of a verb that takes the options of `convert`, or

@@ -121,11 +121,9 @@ int rlo__diagram_save_svg(const rlo__diagram *diagram,
                           const char *title) {
   rlo__str out = rlo__str_growing();
   add_diagram(&out, diagram, title);
-  const rlo__output output = {
-      .path = path, .data = rlo__str_text(&out), .data_bytes = out.length};
   int code = rlo__check(rlo__str_status(&out));
   if (code == RLO__EXIT_OK) {
-    code = rlo__outputs_write(&output, 1);
+    code = rlo__output_write(path, NULL, 0, rlo__str_text(&out), out.length);
   }
   rlo__str_deinit(&out);
   return code;

@@ -72,18 +72,14 @@ void rlo__input_file_close(const rlo__input_file *file) {
   close(file->descriptor);
 }
 
-bool rlo__files_allow(int32_t count) {
+void rlo__files_allow(int32_t count) {
   const rlim_t wanted = (rlim_t)count + OWN_FILES;
   struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-    return true;
-  }
-  if (limit.rlim_cur < wanted) {
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
     /* The open that fails otherwise names its file. */
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
-  return limit.rlim_cur >= wanted;
 }
 
 bool rlo__path_is_same_file(const char *a, const char *b) {
@@ -270,52 +266,36 @@ int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {
   return result == 0 ? RLO__EXIT_OK : fail_write(file->file.path, errno);
 }
 
+int rlo__output_file_append(rlo__output_file *file,
+                            const void *data,
+                            size_t bytes) {
+  int error = rlo__file_replace_write(&file->file, data, bytes);
+  return error == 0 ? RLO__EXIT_OK : fail_write(file->file.path, error);
+}
+
 int rlo__output_file_finish(rlo__output_file *file) {
   int error = rlo__file_replace_finish(&file->file);
   return error == 0 ? RLO__EXIT_OK : fail_write(file->file.path, error);
 }
 
-/* Writes a file beside its target. Leaves no file on failure. */
-static int make_file(const rlo__output *output, rlo__output_file *made) {
-  rlo__file_replace *file = &made->file;
+int rlo__output_write(const char *path,
+                      const void *head,
+                      size_t head_bytes,
+                      const void *data,
+                      size_t data_bytes) {
+  rlo__output_file made = {0};
   /* Going on with it would replace what is written now. */
-  rlo__file_replace_remove_part(output->path);
-  int code = open_file(output->path, rlo__file_replace_begin, made);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  int error = rlo__file_replace_write(file, output->head, output->head_bytes);
+  rlo__file_replace_remove_part(path);
+  RLO__EXIT_TRY(open_file(path, rlo__file_replace_begin, &made));
+  int error = rlo__file_replace_write(&made.file, head, head_bytes);
   if (error == 0) {
-    error = rlo__file_replace_write(file, output->data, output->data_bytes);
+    error = rlo__file_replace_write(&made.file, data, data_bytes);
   }
   if (error == 0) {
-    /* Synced and closed, so that the rename is all that can still fail. */
-    error = rlo__file_replace_finish(file);
+    error = rlo__file_replace_finish(&made.file);
   }
-  if (error != 0) {
-    rlo__output_file_abandon(made);
-    return fail_write(output->path, error);
-  }
-  return RLO__EXIT_OK;
-}
-
-int rlo__outputs_write(const rlo__output *outputs, int32_t count) {
-  rlo__output_file *files = calloc((size_t)count, sizeof(*files));
-  if (files == NULL) {
-    return rlo__fail("cannot get memory for %d files", count);
-  }
-  int code = RLO__EXIT_OK;
-  int32_t num_made = 0;
-  while (code == RLO__EXIT_OK && num_made < count) {
-    code = make_file(&outputs[num_made], &files[num_made]);
-    num_made += code == RLO__EXIT_OK;
-  }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-    code = rlo__output_file_commit(&files[n]);
-  }
-  for (int32_t n = 0; n < num_made; ++n) {
-    rlo__output_file_abandon(&files[n]);
-  }
-  free(files);
+  const int code =
+      error == 0 ? rlo__output_file_commit(&made) : fail_write(path, error);
+  rlo__output_file_abandon(&made);
   return code;
 }

@@ -42,8 +42,8 @@ int rlo__input_file_check_unchanged(const rlo__input_file *file);
 void rlo__input_file_close(const rlo__input_file *file);
 
 /** Allows the process `count` open files besides a few of its own, as far as
- * the system lets it. Returns whether it does. */
-bool rlo__files_allow(int32_t count);
+ * the system lets it. */
+void rlo__files_allow(int32_t count);
 
 /** Returns whether two paths name the same existing file. */
 bool rlo__path_is_same_file(const char *a, const char *b);
@@ -52,28 +52,19 @@ bool rlo__path_is_same_file(const char *a, const char *b);
  *  file: it is written in place. */
 bool rlo__path_is_special(const char *path);
 
-/** A file to write: the head, then the data. All borrowed; either may have 0
- *  bytes. */
-typedef struct rlo__output {
-  const char *path;
-  const void *head;
-  size_t head_bytes;
-  const void *data;
-  size_t data_bytes;
-} rlo__output;
-
 /**
- * Writes files, all of them or none.
+ * Writes a file, the head, then the data: complete, or not at all.
  *
- * Each is written and synced as a temporary file beside its target
- * (base/file_replace.h); then all are renamed, one after the other. A target
- * that is not a regular file (a device, a pipe) is written in place. A signal
- * that ends the command removes the temporary files (interrupt.h).
- * @return RLO__EXIT_OK; else prints the reason. On failure no file has changed
- *         except those written in place and, if a rename failed because its
- *         directory changed after the write, those renamed before it.
+ * It is written and synced as a temporary file beside its target
+ * (base/file_replace.h), which is renamed. A target that is not a regular file
+ * (a device, a pipe) is written in place. A signal that ends the command
+ * removes the temporary file (interrupt.h).
  */
-int rlo__outputs_write(const rlo__output *outputs, int32_t count);
+int rlo__output_write(const char *path,
+                      const void *head,
+                      size_t head_bytes,
+                      const void *data,
+                      size_t data_bytes);
 
 /** A file that is being written. A signal handler may read it, so its address
  *  must not change while it is open. */
@@ -113,6 +104,11 @@ int rlo__output_file_begin(const char *path,
 
 /** Gives the part a size: what is new is zero. */
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes);
+
+/** Writes all bytes of a part behind its head. */
+int rlo__output_file_append(rlo__output_file *file,
+                            const void *data,
+                            size_t bytes);
 
 /** Syncs the part while signals still end the command: it may take minutes. */
 int rlo__output_file_finish(rlo__output_file *file);

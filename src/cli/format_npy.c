@@ -241,7 +241,7 @@ static int make_header(const rlo_shape *shape,
       rlo_shape_measure(&file_shape, &extent) != RLO_OK) {
     return rlo__fail_last();
   }
-  if (extent.physical_bytes > rlo__thresholds.cli_large_bytes) {
+  if (extent.physical_bytes > rlo__thresholds.move_large_bytes) {
     widen_header(out_header, out_bytes);
   }
   return RLO__EXIT_OK;

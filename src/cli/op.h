@@ -7,23 +7,10 @@
 
 #include "array_file.h"
 #include "op_catalog.h"
-#include "op_profile.h"
 #include "options.h"
 #include "stream.h"
 
 /** An operation on arrays in files. */
-
-/** The factors of an operation's results: out = alpha * result + beta *
- *  out, by the rules of rlo_arithmetic. */
-typedef struct rlo__op_factors {
-  double alpha, beta;
-} rlo__op_factors;
-
-#define RLO__OP_FACTORS_INIT \
-  { 1.0, 0.0 }
-
-/** Returns whether the results are more than what the operation gives. */
-bool rlo__op_factors_matter(const rlo__op_factors *factors);
 
 /** The request of a command line. All borrowed. */
 typedef struct rlo__op_request {
@@ -42,7 +29,8 @@ typedef struct rlo__op_request {
   int32_t num_from;
   /** The bits of .npy elements are those of the type of --from. */
   bool is_bitcast;
-  rlo__op_factors factors;
+  /** The results are alpha * result + beta * what the file holds. */
+  double alpha, beta;
   /** NULL: as the operation makes it, which is row-major but for Identity. */
   const char *to;
   /** Files of the inputs, unless `inputs` are named, then of the results. */
@@ -56,7 +44,9 @@ typedef struct rlo__op_request {
 
 typedef struct rlo__op {
   const rlo__op_request *request;
-  /** Without a device, for names, attributes and shapes. */
+  /** Those of the request, and where the jobs run. */
+  rlo__stream_options stream_options;
+  /** Without a device, for names, attributes, shapes and problems. */
   rlo_engine *engine;
   rlo_kernel_config kernel;
   rlo__op_attributes attributes;
@@ -66,27 +56,53 @@ typedef struct rlo__op {
   const char **paths;
   /** The --from of each input; "-": none. */
   const char **from;
-  /** Open. */
+  /** Open: the inputs and, for --beta, what the files of the results hold. */
   rlo__array_source *sources;
   int32_t num_open;
   /** The shapes in them. */
   const rlo_shape **input_shapes;
-  /** The results, each in its layout. */
+  /** The results, as the operation makes them and each in its layout. */
+  rlo_shape *plain_shapes;
   rlo_shape *output_shapes;
+  /** The results, then what is made in memory before them. */
   rlo__stream_output *outputs;
+  int32_t num_stages;
+  rlo__stream_job *jobs;
+  int32_t num_jobs;
+  /** The inputs that the problems read. */
+  int32_t num_operands;
+  /** The bits of an input that is a value. */
+  int64_t value_words[2];
+  /** The order of the rows of a segment sum; NULL for others. */
+  void *order;
   /** Some array is moved in several pieces, mostly. */
   bool is_in_pieces;
-  /** All files may be open at once, as jobs need them. */
-  bool has_files;
 } rlo__op;
 
+/** Functions that return an int return an exit code, after a message unless it
+ *  is RLO__EXIT_OK. */
+
 /** Finds the files of the inputs and results, and allocates the lists with a
- *  place for each. Returns an exit code, as below. */
+ *  place for each. */
 int rlo__op_take_files(rlo__op *op);
 
-/** Reads the inputs, runs the operation on a device or on the host, and writes
- *  all of its results or none. Returns an exit code, after a message unless it
- *  is RLO__EXIT_OK. */
-int rlo__op_in_memory(const rlo__op *op);
+/** Returns whether the results are more than what the operation gives: whether
+ *  they are multiplied or added; whether they are added. */
+bool rlo__op_is_factored(const rlo__op_request *request);
+bool rlo__op_is_adding(const rlo__op_request *request);
+
+/** Makes the jobs of all results. */
+int rlo__op_make_jobs(rlo__op *op);
+void rlo__op_release_jobs(rlo__op *op);
+
+/** Adds the results to a report, as in rlo__stream; the payload is the
+ *  operation. */
+void rlo__op_report(const void *payload,
+                    rlo__report *report,
+                    const rlo__stream_result *result);
+
+/** Writes the file of --trace: the seconds of what ran, in the Trace Event
+ *  Format of Chrome. */
+int rlo__op_save_trace(const rlo__op *op, const rlo__stream_result *result);
 
 #endif

@@ -12,13 +12,14 @@ static int allocate(rlo__op *op) {
   size_t num_outputs = (size_t)op->num_outputs;
   op->paths = calloc(num_inputs + num_outputs, sizeof(*op->paths));
   op->from = calloc(num_inputs, sizeof(*op->from));
-  op->sources = calloc(num_inputs, sizeof(*op->sources));
+  op->sources = calloc(num_inputs + num_outputs, sizeof(*op->sources));
   op->input_shapes = calloc(num_inputs, sizeof(*op->input_shapes));
+  op->plain_shapes = calloc(num_outputs, sizeof(*op->plain_shapes));
   op->output_shapes = calloc(num_outputs, sizeof(*op->output_shapes));
-  op->outputs = calloc(num_outputs, sizeof(*op->outputs));
+  op->outputs = calloc(2 * num_outputs, sizeof(*op->outputs));
   return op->paths == NULL || op->from == NULL || op->sources == NULL ||
-                 op->input_shapes == NULL || op->output_shapes == NULL ||
-                 op->outputs == NULL
+                 op->input_shapes == NULL || op->plain_shapes == NULL ||
+                 op->output_shapes == NULL || op->outputs == NULL
              ? rlo__fail("cannot get memory for %d files",
                          op->num_inputs + op->num_outputs)
              : RLO__EXIT_OK;

@@ -102,6 +102,7 @@ bool rlo__stream_is_asked_for(const rlo__stream_options *options);
 
 /** A file that is written: by one job, or by several, each its own bytes. */
 typedef struct rlo__stream_output {
+  /** NULL: it is only made in memory, for later jobs. */
   const char *path;
   /** Whose physical bytes it holds, behind a header. */
   const rlo_shape *shape;
@@ -111,8 +112,11 @@ typedef struct rlo__stream_output {
 /** A problem, and which of the sources and outputs it reads and writes. */
 typedef struct rlo__stream_job {
   const rlo_problem *problem;
+  /** From num_sources on: an output that earlier jobs have made in memory. */
   int32_t source;
   int32_t output;
+  /** The source that holds the indices; not used if the problem loads none. */
+  int32_t indices;
 } rlo__stream_job;
 
 /** The result of a stream. Plain, without pointers: processes share it. */
@@ -158,15 +162,22 @@ typedef struct rlo__stream {
 } rlo__stream;
 
 /**
+ * Decides where the jobs run (rlo_place_choose), unless the options do, and
+ * whether in pieces: sets devices of the options, has_events and is_whole.
+ * @return why: "option", "size", "element size" or "default".
+ */
+const char *rlo__stream_choose_place(rlo__stream *stream,
+                                     rlo__stream_options *options);
+
+/**
  * Plans the jobs, runs them unless that is all that is wanted, and prints what
  * they need and have done. The outputs appear complete, all of them or none,
  * whatever ends the command. What can be resumed then stays, and the command
  * says so. Draws the progress on standard error, and prints an event each
  * second for --json.
- * @param out_is_done  as in rlo__stream_plan: false, and nothing was done,
- * where the arrays are to be loaded. NULL: jobs are the only way.
+ * @param out_result  NULL: not wanted.
  */
-int rlo__stream_do(const rlo__stream *stream, bool *out_is_done);
+int rlo__stream_do(const rlo__stream *stream, rlo__stream_result *out_result);
 
 /**
  * Runs the jobs of the only output, whose bytes begin at a position of a file

@@ -87,15 +87,13 @@ rlo_status rlo__stream_estimate_job(const rlo__stream *stream,
 /**
  * Computes what the jobs would do together.
  *
- * @param out_is_worth  NULL: jobs are the only way. False: the arrays are to be
- *                 loaded. Some problem cannot
- *                 be cut, which is an error if pieces are asked for; or the
- * jobs would write bytes here and there between those of each other, which is
- * slow, and the machine has memory for all of them.
+ * @param out_is_in_memory  whether the outputs are better made in memory: they
+ *                 would be written in short runs between those of each other,
+ *                 which is slow, and there is memory for them.
  */
 int rlo__stream_plan(const rlo__stream *stream,
                      rlo_job_estimate *out_estimate,
-                     bool *out_is_worth);
+                     bool *out_is_in_memory);
 
 /* --- stream_report.c: standard output */
 

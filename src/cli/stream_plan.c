@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/threshold.h"
 #include "message.h"
 #include "stream_inside.h"
 #include "subprocess.h"
@@ -8,10 +9,8 @@
 /* Runs of less cost the system more than their bytes. */
 #define SHORT_RUN_BYTES 128.0
 
-/* Loaded arrays are in memory up to three times: as read, in the engine, and as
- * written. They may have this share of the machine's. */
-#define LOADED_COPIES 3.0
-#define LOADED_SHARE  0.5
+/* Outputs that are made in memory may have this share of the machine's. */
+#define MEMORY_SHARE 0.5
 
 /* ------------------------------------------------------------------ options */
 
@@ -57,6 +56,42 @@ bool rlo__stream_is_asked_for(const rlo__stream_options *options) {
          options->is_direct || options->is_dry_run;
 }
 
+/* Returns whether some array is moved in several pieces, mostly. */
+static bool is_in_pieces(const rlo__stream *s) {
+  bool is_large =
+      rlo__stream_is_asked_for(s->options) || s->options->is_resumed;
+  for (int32_t n = 0; n < s->num_sources; ++n) {
+    is_large |= s->sources[n].bytes > rlo__thresholds.move_large_bytes;
+  }
+  for (int32_t n = 0; n < s->num_outputs; ++n) {
+    is_large |= s->outputs[n].bytes > rlo__thresholds.move_large_bytes;
+  }
+  return is_large;
+}
+
+const char *rlo__stream_choose_place(rlo__stream *stream,
+                                     rlo__stream_options *options) {
+  static const char *const words[] = {
+      [RLO_PLACE_HOST_IS_SOONER] = "size",
+      [RLO_PLACE_DEVICE] = "default",
+      [RLO_PLACE_HOST_ALONE] = "element size",
+  };
+  stream->has_events = is_in_pieces(stream);
+  stream->is_whole = !stream->has_events;
+  if (options->is_device || options->devices.is_none ||
+      options->family != NULL || options->schedule != NULL) {
+    return "option";
+  }
+  rlo_place_choice choice =
+      stream->is_whole ? RLO_PLACE_HOST_IS_SOONER : RLO_PLACE_DEVICE;
+  for (int32_t n = 0; n < stream->num_jobs; ++n) {
+    const rlo_place_choice one = rlo_place_choose(stream->jobs[n].problem);
+    choice = one > choice ? one : choice;
+  }
+  options->devices.is_none = choice != RLO_PLACE_DEVICE;
+  return words[choice];
+}
+
 /* --------------------------------------------------------------------- jobs */
 
 rlo_service_options rlo__stream_service_options(const rlo__stream *s) {
@@ -93,25 +128,40 @@ int32_t rlo__stream_count_jobs(const rlo__stream *s, int32_t output) {
 }
 
 rlo_status rlo__stream_estimate_job(const rlo__stream *s,
-                                    int32_t job,
+                                    int32_t n,
                                     rlo_job_estimate *out_estimate) {
-  const rlo__array_source *source = &s->sources[s->jobs[job].source];
+  const rlo__stream_job *job = &s->jobs[n];
   rlo_service_options of_service = rlo__stream_service_options(s);
   rlo__journal_path journal;
-  rlo__stream_find_journal(s, job, &journal);
-  rlo_job_options of_job = rlo__stream_job_options(s, job, &journal);
+  rlo__stream_find_journal(s, n, &journal);
+  rlo_job_options of_job = rlo__stream_job_options(s, n, &journal);
   rlo_storage_traits src = RLO_STORAGE_TRAITS_INIT;
-  src.bytes = source->bytes;
-  src.granule_bytes = rlo__array_source_granule_bytes(source);
   rlo_storage_traits dst = RLO_STORAGE_TRAITS_INIT;
-  dst.bytes = s->outputs[s->jobs[job].output].bytes;
-  if (rlo__stream_count_jobs(s, s->jobs[job].output) == 1) {
+  const bool has_file = job->source < s->num_sources;
+  const bool makes_file = s->outputs[job->output].path != NULL;
+  if (has_file) {
+    src.bytes = s->sources[job->source].bytes;
+    src.granule_bytes =
+        rlo__array_source_granule_bytes(&s->sources[job->source]);
+  }
+  dst.bytes = s->outputs[job->output].bytes;
+  if (makes_file && rlo__stream_count_jobs(s, job->output) == 1) {
     /* It may use the output for two passes. */
     dst.bytes = of_job.scratch_bytes = INT64_MAX;
   }
+  if (rlo_problem_loads(job->problem)) {
+    RLO_TRY(rlo__array_source_storage(
+        &s->sources[job->indices], NULL, &of_job.indices));
+  }
   *out_estimate = (rlo_job_estimate)RLO_JOB_ESTIMATE_INIT;
-  return rlo_job_estimate_make(
-      s->jobs[job].problem, &src, &dst, &of_service, &of_job, out_estimate);
+  const rlo_status status = rlo_job_estimate_make(job->problem,
+                                                  has_file ? &src : NULL,
+                                                  makes_file ? &dst : NULL,
+                                                  &of_service,
+                                                  &of_job,
+                                                  out_estimate);
+  rlo_storage_release(of_job.indices);
+  return status;
 }
 
 /* An estimate of jobs together. */
@@ -162,46 +212,34 @@ static rlo_status estimate(const rlo__stream *stream, sum *out) {
 }
 
 /* Returns whether the jobs write so short runs between those of each other that
- * the arrays are better loaded, for which there is memory. */
-static bool is_better_loaded(const rlo__stream *stream, const sum *s) {
+ * the outputs are better made in memory, of which there is enough. */
+static bool is_better_in_memory(const rlo__stream *stream, const sum *s) {
   double bytes = 0;
-  for (int32_t n = 0; n < stream->num_sources; ++n) {
-    bytes += (double)stream->sources[n].bytes;
-  }
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     bytes += (double)stream->outputs[n].bytes;
   }
   return stream->num_jobs > stream->num_outputs &&
          (double)s->all.bytes_written < SHORT_RUN_BYTES * s->num_writes &&
-         LOADED_COPIES * bytes < LOADED_SHARE * (double)rlo__memory_bytes();
+         bytes < MEMORY_SHARE * (double)rlo__memory_bytes();
 }
 
 int rlo__stream_plan(const rlo__stream *stream,
                      rlo_job_estimate *out_estimate,
-                     bool *out_is_worth) {
-  bool is_asked_for =
+                     bool *out_is_in_memory) {
+  const bool is_asked_for =
       rlo__stream_is_asked_for(stream->options) || rlo__stream_is_begun(stream);
   for (int32_t n = 0; is_asked_for && n < stream->num_outputs; ++n) {
     const char *path = stream->outputs[n].path;
-    if (rlo__path_is_special(path)) {
+    if (path != NULL && rlo__path_is_special(path)) {
       return rlo__fail(
           "%s is not a regular file: it cannot be written in pieces", path);
     }
   }
   sum s;
-  rlo_status status = estimate(stream, &s);
-  /* The second: its parts are too large for what it may have in pieces. */
-  if ((status == RLO_UNSUPPORTED || status == RLO_OUT_OF_RANGE) &&
-      !is_asked_for && out_is_worth != NULL) {
-    *out_is_worth = false;
-    return RLO__EXIT_OK;
-  }
-  if (status != RLO_OK) {
+  if (estimate(stream, &s) != RLO_OK) {
     return rlo__stream_fail_submit(stream);
   }
   *out_estimate = s.all;
-  if (out_is_worth != NULL) {
-    *out_is_worth = is_asked_for || !is_better_loaded(stream, &s);
-  }
+  *out_is_in_memory = !is_asked_for && is_better_in_memory(stream, &s);
   return RLO__EXIT_OK;
 }

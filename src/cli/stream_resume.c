@@ -10,18 +10,33 @@
 
 /* ----------------------------------------------------------------- journals */
 
+/* Returns whether a job may run a piece twice, and has its source until then.
+ */
+static bool is_repeatable(const rlo__stream *stream,
+                          const rlo__stream_job *job) {
+  const rlo_problem *p = job->problem;
+  const bool adds = p->update == RLO_UPDATE_COMBINE &&
+                    (p->arithmetic.beta < 0 || p->arithmetic.beta > 0);
+  return !adds && job->source < stream->num_sources;
+}
+
 bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output) {
   int64_t bytes = 0;
   bool is_written = false;
+  bool can_resume = stream->outputs[output].path != NULL;
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     /* Files are far smaller than that all of them together would overflow. */
     bytes += stream->outputs[n].bytes;
   }
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
-    is_written |= stream->jobs[n].output == output;
+    if (stream->jobs[n].output == output) {
+      is_written = true;
+      can_resume &= is_repeatable(stream, &stream->jobs[n]);
+    }
   }
-  return is_written && (stream->options->is_resumed ||
-                        bytes >= rlo__thresholds.cli_journaled_bytes);
+  return is_written && can_resume &&
+         (stream->options->is_resumed ||
+          bytes >= rlo__thresholds.cli_journaled_bytes);
 }
 
 void rlo__stream_name_journal(const rlo__stream *stream,
@@ -53,8 +68,9 @@ typedef struct remains {
 } remains;
 
 static void look(const rlo__stream *stream, int32_t output, remains *out) {
-  bool is_named = rlo__file_replace_name_part(
-                      &out->file, stream->outputs[output].path) == 0;
+  const char *path = stream->outputs[output].path;
+  bool is_named =
+      path != NULL && rlo__file_replace_name_part(&out->file, path) == 0;
   out->has_journal = is_named && access(out->file.journal_path, F_OK) == 0;
   out->has_part = is_named && access(out->file.temp_path, F_OK) == 0;
 }

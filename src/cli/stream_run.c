@@ -24,8 +24,9 @@ typedef struct place {
   int64_t offset_bytes;
   /* The bytes that a job of two passes uses behind the array. */
   int64_t scratch_bytes;
-  /* Shared memory for the array, if the output is no regular file; else
-   * NULL. */
+  /* The output is a regular file, of which this is the part. */
+  bool has_part;
+  /* Shared memory for the array, if it is not made in the part; else NULL. */
   void *memory;
 } place;
 
@@ -43,6 +44,7 @@ typedef struct run {
   const rlo__stream *stream;
   /* One for each output. */
   place *places;
+  bool is_in_memory;
   /* In shared memory. */
   rlo__stream_result *result;
   rlo__session *sessions;
@@ -240,8 +242,8 @@ static int create_storages(run *r) {
     return rlo__fail_last();
   }
   for (int32_t n = 0; n < s->num_sources; ++n) {
-    RLO__EXIT_TRY(
-        rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n]));
+    RLO__EXIT_TRY(rlo__check(
+        rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n])));
   }
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     rlo_job_estimate estimate;
@@ -278,6 +280,8 @@ static int submit(run *r) {
         &journal);
     rlo_job_options options = rlo__stream_job_options(s, n, &journal);
     options.scratch_bytes = output->scratch_bytes;
+    options.indices =
+        rlo_problem_loads(job->problem) ? r->storages[job->indices] : NULL;
     r->result->status =
         rlo_service_submit(r->service,
                            job->problem,
@@ -330,7 +334,10 @@ static void show(run *r, const rlo_job_info *info) {
 static rlo_status watch_job(run *r, int32_t n) {
   rlo_job_info *info = &r->result->info;
   bool has_ended = false;
-  r->progress.name = r->stream->outputs[r->stream->jobs[n].output].path;
+  const char *path = r->stream->outputs[r->stream->jobs[n].output].path;
+  if (path != NULL) {
+    r->progress.name = path;
+  }
   RLO_TRY(rlo_job_wait(r->jobs[n], LOOK_MILLISECONDS, &has_ended));
   while (!has_ended) {
     RLO_TRY(get_info(r, n, info));
@@ -429,7 +436,7 @@ static int verify(const run *r) {
 
 /* ----------------------------------------------------------------- outputs */
 
-/* Memory for what is no regular file. */
+/* Memory for what is not made in a part. */
 static int begin_memory(run *r, int32_t n) {
   const int64_t bytes = r->stream->outputs[n].bytes;
   int64_t held_bytes = 0;
@@ -447,12 +454,16 @@ static int begin_output(run *r, int32_t n) {
   place *made = &r->places[n];
   char head[RLO__MAX_HEADER_BYTES];
   made->path = output->path;
-  if (rlo__path_is_special(output->path)) {
-    return begin_memory(r, n);
+  made->has_part = output->path != NULL && !rlo__path_is_special(output->path);
+  if (!made->has_part || r->is_in_memory) {
+    RLO__EXIT_TRY(begin_memory(r, n));
+  }
+  if (!made->has_part) {
+    return RLO__EXIT_OK;
   }
   rlo__output_start start = {
       .head = head,
-      .has_journal = rlo__stream_has_journal(r->stream, n),
+      .has_journal = !r->is_in_memory && rlo__stream_has_journal(r->stream, n),
       .is_resumed = r->stream->options->is_resumed,
       .tell = n == 0 ? rlo__stream_words_stop : NULL,
       .payload = &r->words,
@@ -472,18 +483,29 @@ static int begin_output(run *r, int32_t n) {
   return code;
 }
 
-/* Writes what is no regular file, and gives the parts their names. */
+/* Writes an array that was made in memory, and syncs the part. */
+static int finish_output(const rlo__stream_output *output, place *made) {
+  if (!made->has_part) {
+    return output->path == NULL
+               ? RLO__EXIT_OK
+               : rlo__array_save(
+                     output->path, output->shape, made->memory, output->bytes);
+  }
+  if (made->memory != NULL) {
+    RLO__EXIT_TRY(rlo__output_file_append(
+        &made->part, made->memory, (size_t)output->bytes));
+  }
+  return rlo__output_file_finish(&made->part);
+}
+
+/* Completes the outputs, and gives the parts their names. */
 static int commit_outputs(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    const rlo__array_target target = {
-        s->outputs[n].path, s->outputs[n].shape, r->places[n].memory};
-    RLO__EXIT_TRY(target.data != NULL
-                      ? rlo__arrays_save(&target, 1)
-                      : rlo__output_file_finish(&r->places[n].part));
+    RLO__EXIT_TRY(finish_output(&s->outputs[n], &r->places[n]));
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    if (r->places[n].memory == NULL) {
+    if (r->places[n].has_part) {
       RLO__EXIT_TRY(rlo__output_file_commit(&r->places[n].part));
     }
   }
@@ -504,13 +526,13 @@ static void end_outputs(run *r, int32_t num_begun) {
   r->is_spoilt |= r->result->has_begun && r->result->status == RLO_DATA_LOSS;
   bool stays = false;
   for (int32_t n = 0; n < num_begun; ++n) {
-    if (r->places[n].memory != NULL) {
-      rlo__shared_release(r->places[n].memory,
-                          (size_t)r->stream->outputs[n].bytes);
-    } else if (!r->is_spoilt && rlo__output_file_leave(&r->places[n].part)) {
+    place *made = &r->places[n];
+    rlo__shared_release(made->memory, (size_t)r->stream->outputs[n].bytes);
+    if (made->has_part && !r->is_spoilt &&
+        rlo__output_file_leave(&made->part)) {
       stays = true;
-    } else {
-      rlo__output_file_abandon(&r->places[n].part);
+    } else if (made->has_part) {
+      rlo__output_file_abandon(&made->part);
     }
   }
   if (stays && r->result->has_begun) {
@@ -543,9 +565,10 @@ int rlo__stream_run_share(const rlo__stream *stream,
 }
 
 static int run_stream(const rlo__stream *stream,
+                      bool is_in_memory,
                       rlo__stream_result *out_result) {
   *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
-  run r = {.stream = stream};
+  run r = {.stream = stream, .is_in_memory = is_in_memory};
   r.result = rlo__shared_create(sizeof(*r.result));
   if (r.result == NULL) {
     return RLO__EXIT_FAILURE;
@@ -563,18 +586,19 @@ static int run_stream(const rlo__stream *stream,
   return code;
 }
 
-int rlo__stream_do(const rlo__stream *stream, bool *out_is_done) {
+int rlo__stream_do(const rlo__stream *stream, rlo__stream_result *out_result) {
   rlo_job_estimate estimate;
-  rlo__stream_result result;
-  RLO__EXIT_TRY(rlo__stream_plan(stream, &estimate, out_is_done));
-  if (out_is_done != NULL && !*out_is_done) {
-    return RLO__EXIT_OK;
-  }
+  rlo__stream_result result = {.info = RLO_JOB_INFO_INIT};
+  bool is_in_memory;
+  RLO__EXIT_TRY(rlo__stream_plan(stream, &estimate, &is_in_memory));
   rlo__stream_print_plan(stream, &estimate);
-  if (stream->options->is_dry_run) {
-    return RLO__EXIT_OK;
+  int code = RLO__EXIT_OK;
+  if (!stream->options->is_dry_run) {
+    code = run_stream(stream, is_in_memory, &result);
+    rlo__stream_print_end(stream, &result, code == RLO__EXIT_OK);
   }
-  const int code = run_stream(stream, &result);
-  rlo__stream_print_end(stream, &result, code == RLO__EXIT_OK);
+  if (out_result != NULL) {
+    *out_result = result;
+  }
   return code;
 }

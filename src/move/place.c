@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/threshold.h"
+#include "relayout/service.h"
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
 
@@ -132,4 +133,18 @@ void rlo__place_give_buffer(rlo__place *place, cl_mem buffer, int64_t bytes) {
   if (!is_kept) {
     rlo_buffer_release(place->context, buffer);
   }
+}
+
+rlo_place_choice rlo_place_choose(const rlo_problem *problem) {
+  RLO_REQUIRE_OR(RLO_PLACE_HOST_ALONE, problem);
+  const rlo_arithmetic *a = &problem->arithmetic;
+  const int64_t large = rlo__thresholds.move_large_bytes;
+  if (problem->update == RLO_UPDATE_COMBINE &&
+      (a->is_sequential || (a->src_type == a->dst_type &&
+                            a->dst_unit_bits != problem->unit_bits))) {
+    return RLO_PLACE_HOST_ALONE;
+  }
+  return problem->src_bytes > large || problem->dst_bytes > large
+             ? RLO_PLACE_DEVICE
+             : RLO_PLACE_HOST_IS_SOONER;
 }

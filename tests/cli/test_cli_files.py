@@ -515,13 +515,13 @@ class Outputs(CliCase):
         self.assertEqual(npy_parts(self.read("c.npy"))[1], floats(3, 6))
 
     def test_many_results(self):
-        """More of them than there may be open files."""
+        """More of them than a process has open at first."""
         count = 300
         self.write("in.npy", npy_bytes("|u1", (count,), bytes(count * [7])))
         outs = ["%d.npy" % n for n in range(count)]
 
         def limit():
-            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))
         self.ok("op", "unpack", "--host", "--attr", "axis=0", "in.npy", *outs,
                 preexec_fn=limit)
         self.assert_files("in.npy", *outs)

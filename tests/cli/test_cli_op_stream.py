@@ -44,20 +44,27 @@ MOVES = {
     "Rescale": (["factor=2"], "A"),
     "AddN": ([], "A B"),
     "Sum": (["dims=0"], "A"),
+    # Any row may be needed, so that each piece has the whole of A.
+    "GatherV2": (["axis=0"], "A ROWS", "4MiB"),
+    "UnsortedSegmentSum": (["num_segments=300"], "A IDS", "4MiB"),
+    "PadV2 by an input": (["paddings=1,20,0,300"], "A VALUE"),
 }
 
-# What is refused in pieces, and why.
+# Operation: options and files that are refused in pieces of 1 MiB, and why.
 REFUSED = {
-    "GatherV2": (["axis=0"], "A ROWS", "the problem loads 36 bytes of indices"),
-    "UnsortedSegmentSum": (["num_segments=4"], "A IDS",
-                           "UnsortedSegmentSum: it is more than problems"),
-    "PadV2": (["paddings=1,1,1,1"], "A VALUE",
-              "the attribute 'value' is known before"),
+    "Sum": (["--attr", "dims=0,1"], "A", "the least that suffices is 168"),
+    "GatherV2": (["--attr", "axis=0"], "A ROWS", "the least that suffices is"),
+    "Cast": (["--attr", "dtype=f32", "--alpha", "2"], "A",
+             "Cast computes or fills: with --alpha or --beta its results are "
+             "loaded"),
+    "PadV2": (["--attr", "paddings=1,1,1,1", "--alpha", "2"], "A",
+              "PadV2 computes or fills"),
 }
 
 FILES = {"A": ("<u4", (600, 700)), "B": ("<u4", (600, 700)),
          "C": ("<u4", (600, 30)), "IMAGE": ("<u4", (4, 60, 80, 20)),
-         "ROWS": ("<i4", (9,)), "IDS": ("<i4", (600,)), "VALUE": ("<u4", ())}
+         "VALUE": ("<u4", ())}
+INDICES = {"ROWS": (900, 600), "IDS": (600, 350)}
 NUM_RESULTS = {"SplitV": 3, "Unpack": 4}
 
 
@@ -69,6 +76,11 @@ class OpCase(StreamCase):
             if not names or name in names:
                 descr, dims = FILES[name]
                 self.write_random(name + ".npy", descr, dims, seed=SEED + n)
+        for name, (count, limit) in INDICES.items():
+            if not names or name in names:
+                self.write(name + ".npy", npy_bytes("<i4", (count,), b"".join(
+                    (n * n % limit).to_bytes(4, "little")
+                    for n in range(count))))
 
     def compare(self, name, arguments, files, num_results=1, suffix=".npy",
                 memory="1MiB"):
@@ -96,24 +108,27 @@ def options(attributes):
 class Bytes(OpCase):
     def run_all(self, *arguments, names=None):
         self.write_files()
-        for n, (name, (attributes, files)) in enumerate(MOVES.items()):
+        for n, (name, (attributes, files, *memory)) in enumerate(
+                MOVES.items()):
             if names is None or name in names:
                 with self.subTest(operation=name):
-                    self.compare(name, options(attributes) + list(arguments),
+                    self.compare(name.split()[0],
+                                 options(attributes) + list(arguments),
                                  [f + ".npy" for f in files.split()],
                                  NUM_RESULTS.get(name, 1),
-                                 suffix=".raw" if n % 2 else ".npy")
+                                 ".raw" if n % 2 else ".npy", *memory)
 
     def test_every_operation(self):
         listed = json.loads(self.ok("op", "--list", "--json"))["operations"]
         self.assertEqual(sorted(o["name"] for o in listed),
-                         sorted(set(MOVES) | set(REFUSED)))
+                         sorted({name.split()[0] for name in MOVES}))
         self.run_all()
 
     def test_layouts(self):
         """Fills are problems of their own; gaps belong to nobody."""
         names = ("Transpose", "PadV2", "MirrorPad", "Roll", "Concat",
-                 "ConcatV2", "SplitV", "Cast", "Rescale", "Identity")
+                 "ConcatV2", "SplitV", "Cast", "Rescale", "Identity",
+                 "UnsortedSegmentSum")
         for layout in ("{1,0:T(8,128)fill(one)}", "{0,1:T(16,4)(2,1)}",
                        "{0,1:pad(2000,2000)}"):
             with self.subTest(layout=layout):
@@ -128,6 +143,25 @@ class Bytes(OpCase):
         swapped = self.read("A.npy").replace(b"<u4", b">u4", 1)
         self.write("swapped.npy", swapped)
         self.compare("Concat", ["--attr", "axis=0"], ["swapped.npy", "B.npy"])
+
+    def test_factors(self):
+        """What is moved is multiplied and added in pieces."""
+        self.write_files("A", "B", "C")
+        self.ok("op", "concat", *self.device, "--attr", "axis=1", "B.npy",
+                "C.npy", "old.npy")
+        for way, memory in ("whole", []), ("pieces", ["--memory", "1MiB"]):
+            self.write(way + ".npy", self.read("old.npy"))
+            self.ok("op", "concat", *self.device, "--attr", "axis=1",
+                    "--alpha", "3", "--beta", "5", *memory, "A.npy", "C.npy",
+                    way + ".npy")
+        self.assertTrue(self.read("whole.npy") == self.read("pieces.npy"))
+        parts = [self.read(name + ".npy") for name in "ABC"]
+        whole = npy_parts(self.read("whole.npy"))[1]
+        a, b, c = (npy_parts(part)[1] for part in parts)
+        for at, (x, y) in ((0, (a, b)), (4 * 700, (c, c))):
+            first = [int.from_bytes(data[n:n + 4], "little")
+                     for data, n in ((x, 0), (y, 0), (whole, at))]
+            self.assertEqual((3 * first[0] + 5 * first[1]) % 2**32, first[2])
 
     def test_types(self):
         self.write("in.bin", random_bytes(SEED, 3 * MIB // 2))
@@ -210,17 +244,14 @@ class Refusals(OpCase):
     def test_what_cannot_be_cut(self):
         self.write_files()
         before = sorted(os.listdir(self.folder))
-        self.write("ROWS.npy", npy_bytes("<i4", (9,), bytes(36)))
-        self.write("IDS.npy", npy_bytes("<i4", (600,), bytes(2400)))
-        for name, (attributes, files, why) in REFUSED.items():
+        for name, (arguments, files, why) in REFUSED.items():
             files = [f + ".npy" for f in files.split()]
-            for more in ["--memory", "64MiB"], ["--dry-run"]:
+            for more in [], ["--dry-run"]:
                 with self.subTest(operation=name, more=more):
                     self.fails(1, why, "op", name, *self.device, *more,
-                               *options(attributes), *files, "out.npy")
-            # And without being asked for pieces it is loaded.
-            self.ok("op", name, *self.device, *options(attributes), *files,
-                    "out.npy")
+                               "--memory", "1MiB", *arguments, *files,
+                               "out.npy")
+            self.ok("op", name, *self.device, *arguments, *files, "out.npy")
             os.unlink(self.path("out.npy"))
         self.assert_files(*before)
 
@@ -428,17 +459,24 @@ class Large(OpCase):
             file.seek(4096)
             self.assertEqual(file.read(4), (4999).to_bytes(4, "little"))
 
-    def test_short_runs_between_those_of_others_are_loaded(self):
+    def test_short_runs_between_those_of_others_are_made_in_memory(self):
         """Each run would be a system call."""
         self.write_large("in.npy", 4500, 4000)
-        arguments = ["op", "pack", "--host", "--json", "in.npy", "in.npy",
-                     "out.npy", "--attr"]
-        told = json.loads(self.ok(*arguments, "axis=2"))
-        self.assertEqual(set(told), {"operation", "results"})
-        told = json.loads(self.ok(*arguments, "axis=2", "--dry-run"))
-        self.assertEqual((told["event"], told["write_run_bytes"]), ("plan", 4))
-        told = self.ok(*arguments, "axis=1")
-        self.assertEqual(json.loads(told.splitlines()[0])["event"], "plan")
+        for axis, written in ("2", 0), ("1", 4 * 4000):
+            told = [json.loads(line) for line in self.ok(
+                "op", "pack", "--host", "--json", "in.npy", "in.npy",
+                "out.npy", "--attr", "axis=" + axis).splitlines()]
+            self.assertEqual(told[0]["event"], "plan")
+            if written == 0:
+                self.assertEqual(told[0]["write_run_bytes"], 4)
+                self.assertEqual(told[-1]["smallest_write"], 0)
+            else:
+                self.assertGreaterEqual(told[-1]["smallest_write"], written)
+        self.ok("op", "pack", "--host", "in.npy", "in.npy", "out.npy",
+                "--attr", "axis=2")
+        with open(self.path("out.npy"), "rb") as file:
+            file.seek(4096 + 32000)
+            self.assertEqual(file.read(8), 2 * (1).to_bytes(4, "little"))
 
     def test_a_small_input_may_have_a_large_result(self):
         self.write("in.npy", npy_bytes("<u4", (1,), bytes([1, 2, 3, 4])))
@@ -456,15 +494,16 @@ class Device(OpCase):
     device = []
 
     def test_bytes(self):
-        self.write_files("A", "B", "C")
-        cases = [("Concat", ["axis=1"], "A C B"), ("Cast", ["dtype=f16"], "A")]
+        self.write_files("A", "B", "C", "IDS")
+        cases = [("Concat", ["axis=1"], "A C B"), ("Cast", ["dtype=f16"], "A"),
+                 ("UnsortedSegmentSum", ["num_segments=300"], "A IDS")]
         if IS_SLOW:
             # Each operation has programs of its own.
             cases += [("Transpose", [], "A"),
                       ("MirrorPad", ["paddings=10,0,3,20"], "A"),
                       ("Roll", ["shifts=100,-7", "dims=0,1"], "A")]
         for name, attributes, files in cases:
-            for device in [], ["--device", "all"]:
+            for device in ["--device", "default"], ["--device", "all"]:
                 with self.subTest(operation=name, device=device):
                     self.compare(
                         name, device + options(attributes) + [

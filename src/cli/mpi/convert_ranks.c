@@ -274,7 +274,7 @@ static int run_jobs(run *r,
                               .jobs = jobs,
                               .num_jobs = rlo_problem_list_count(r->problems)};
   for (int32_t n = 0; n < stream.num_jobs; ++n) {
-    jobs[n] = (rlo__stream_job){rlo_problem_list_get(r->problems, n), 0, 0};
+    jobs[n].problem = rlo_problem_list_get(r->problems, n);
   }
   rlo__stream_result result;
   int code = rlo__stream_run_share(
