@@ -13,27 +13,23 @@
 
 #include "relayout/xla/layout_util.h"
 
+#include "base/checked.h"
+#include "base/str.h"
 #include "message.h"
 
-/* Returns the next option; -1 after the last; '?' after printing an error. */
-static int next_option(int argc, char **argv, const struct option *options) {
-  opterr = 0;
-  int option = getopt_long(argc, argv, ":h", options, NULL);
-  if (option == ':') {
-    rlo__fail_usage(argv[0], "%s needs a value", argv[optind - 1]);
-    return '?';
+/* Prints why the option that getopt has refused is none. */
+static int fail_option(char **argv, bool lacks_value) {
+  const char *word = argv[optind - 1];
+  if (lacks_value) {
+    return rlo__fail_usage(argv[0], "%s needs a value", word);
   }
-  if (option == '?') {
-    if (optopt == 0) {
-      rlo__fail_usage(
-          argv[0], "%s is no option of this verb", argv[optind - 1]);
-    } else if (optopt > UINT8_MAX) {
-      rlo__fail_usage(argv[0], "%s takes no value", argv[optind - 1]);
-    } else {
-      rlo__fail_usage(argv[0], "-%c is no option of this verb", optopt);
-    }
+  if (optopt == 0) {
+    return rlo__fail_usage(argv[0], "%s is no option of this verb", word);
   }
-  return option;
+  return optopt > UINT8_MAX
+             ? rlo__fail_usage(argv[0], "%s takes no value", word)
+             : rlo__fail_usage(
+                   argv[0], "-%c is no option of this verb", optopt);
 }
 
 /* A number, or a part of a name. */
@@ -62,11 +58,11 @@ static int parse_device_part(const char *verb,
   if (out_device->name[strspn(out_device->name, "-0123456789")] != '\0') {
     return RLO__EXIT_OK;
   }
-  int64_t index = 0;
-  int code = rlo__number_parse(
-      verb, "--device", out_device->name, 0, INT32_MAX, &index);
+  int64_t index;
+  RLO__EXIT_TRY(rlo__number_parse(
+      verb, "--device", out_device->name, 0, INT32_MAX, &index));
   *out_device = (rlo__device_ref){.index = (int32_t)index};
-  return code;
+  return RLO__EXIT_OK;
 }
 
 static int parse_device(const char *verb,
@@ -156,22 +152,22 @@ int rlo__options_take(const rlo__command *command,
                         NULL,
                         FIRST_OPTION + n};
   }
-  int code = RLO__EXIT_OK;
-  while (code == RLO__EXIT_OK) {
-    const int found = next_option(argc, argv, table);
+  opterr = 0;
+  for (;;) {
+    const int found = getopt_long(argc, argv, ":h", table, NULL);
     if (found == -1) {
       return RLO__EXIT_OK;
     }
-    if (found == '?') {
-      return RLO__EXIT_USAGE;
+    if (found == ':' || found == '?') {
+      return fail_option(argv, found == ':');
     }
-    code = take(command,
-                found == 'h' ? &help : &command->options[found - FIRST_OPTION],
-                argv[0],
-                request,
-                out_common);
+    RLO__EXIT_TRY(
+        take(command,
+             found == 'h' ? &help : &command->options[found - FIRST_OPTION],
+             argv[0],
+             request,
+             out_common));
   }
-  return code;
 }
 
 int rlo__operands_take(int argc,
@@ -231,10 +227,7 @@ int rlo__number_parse(const char *verb,
                       int64_t *out_value) {
   const char *rest = text;
   int64_t value = 0;
-  int code = parse_int64(verb, what, &rest, &value);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(parse_int64(verb, what, &rest, &value));
   if (*rest != '\0') {
     return rlo__fail_usage(verb, "%s: '%s' is not a number", what, text);
   }
@@ -271,10 +264,7 @@ int rlo__size_parse(const char *verb,
 
   const char *unit = text;
   int64_t number = 0;
-  int code = parse_int64(verb, what, &unit, &number);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(parse_int64(verb, what, &unit, &number));
   for (size_t n = 0; n < sizeof(units) / sizeof(units[0]); ++n) {
     if (strcmp(unit, units[n].name) != 0) {
       continue;
@@ -320,10 +310,7 @@ int rlo__device_choice_parse(const char *verb,
                              RLO__MAX_DEVICES);
     }
     rlo__device_ref *device = &out_choice->devices[out_choice->count];
-    int code = parse_device_part(verb, rest, length, device);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+    RLO__EXIT_TRY(parse_device_part(verb, rest, length, device));
     for (int32_t n = 0; n < out_choice->count; ++n) {
       const rlo__device_ref *other = &out_choice->devices[n];
       if (other->index == device->index &&
@@ -379,19 +366,6 @@ int rlo__factor_parse(const char *verb,
   return RLO__EXIT_OK;
 }
 
-/* "a, b or c", cut to what there is room for. */
-static void join_words(const char *const *words,
-                       int32_t num_words,
-                       char *out_text,
-                       size_t capacity) {
-  out_text[0] = '\0';
-  for (int32_t n = 0; n < num_words; ++n) {
-    const char *before = n == 0 ? "" : n + 1 < num_words ? ", " : " or ";
-    const size_t length = strlen(out_text);
-    snprintf(out_text + length, capacity - length, "%s%s", before, words[n]);
-  }
-}
-
 int rlo__word_parse(const char *verb,
                     const char *what,
                     const char *text,
@@ -404,14 +378,18 @@ int rlo__word_parse(const char *verb,
       return RLO__EXIT_OK;
     }
   }
-  char choice[128];
-  join_words(words, num_words, choice, sizeof(choice));
+  char buffer[128];
+  rlo__str choice = rlo__str_over(buffer, sizeof(buffer));
+  for (int32_t n = 0; n < num_words; ++n) {
+    const char *before = n == 0 ? "" : n + 1 < num_words ? ", " : " or ";
+    rlo__str_printf(&choice, "%s%s", before, words[n]);
+  }
   return rlo__fail_usage(verb,
                          "%s%s'%s' is not %s",
                          what == NULL ? "" : what,
                          what == NULL ? "" : ": ",
                          text,
-                         choice);
+                         buffer);
 }
 
 int rlo__int_list_parse(const char *verb,
@@ -427,11 +405,8 @@ int rlo__int_list_parse(const char *verb,
       return rlo__fail_usage(
           verb, "%s: '%s' has more than %d numbers", what, text, RLO_MAX_RANK);
     }
-    int64_t *value = &out_list->values[out_list->count];
-    int code = parse_int64(verb, what, &rest, value);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+    RLO__EXIT_TRY(
+        parse_int64(verb, what, &rest, &out_list->values[out_list->count]));
     ++out_list->count;
     if (*rest == '\0') {
       return RLO__EXIT_OK;
@@ -455,10 +430,7 @@ int rlo__permutation_parse(const char *verb,
     return RLO__EXIT_OK;
   }
   rlo__int_list list;
-  int code = rlo__int_list_parse(verb, what, text, &list);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(rlo__int_list_parse(verb, what, text, &list));
   if (list.count != rank) {
     return rlo__fail("the permutation has %d entries, the array has rank %d",
                      list.count,
@@ -466,14 +438,9 @@ int rlo__permutation_parse(const char *verb,
   }
   int32_t numbers[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
-    int64_t value = list.values[k];
     /* Clamped: the ends of the range are invalid entries too. */
-    numbers[k] = value < INT32_MIN   ? INT32_MIN
-                 : value > INT32_MAX ? INT32_MAX
-                                     : (int32_t)value;
+    numbers[k] =
+        (int32_t)rlo__max(INT32_MIN, rlo__min(list.values[k], INT32_MAX));
   }
-  if (rlo_permutation_normalize(numbers, rank, out_permutation) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  return RLO__EXIT_OK;
+  return rlo__check(rlo_permutation_normalize(numbers, rank, out_permutation));
 }
