@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "relayout/opencl.h"
 
+#include "base/alloc.h"
+#include "base/checked.h"
+#include "base/status.h"
 #include "command.h"
 #include "display.h"
 #include "message.h"
@@ -107,60 +109,48 @@ static void add_device(rlo__report *r,
       RLO__INT("near_cache_bytes", NULL, info->near_cache_bytes));
 }
 
-static void add_devices(rlo__report *r,
-                        const rlo_device_entry *entries,
-                        const rlo_device_info *infos,
-                        int32_t count) {
-  rlo__report_open(r, "devices", '[');
+static void print_devices(const rlo_device_entry *entries,
+                          const rlo_device_info *infos,
+                          int32_t count,
+                          bool is_json) {
+  rlo__report r;
+  rlo__report_begin(&r, is_json, 16);
+  rlo__report_open(&r, "devices", '[');
   for (int32_t i = 0; i < count; ++i) {
-    add_device(r, &entries[i], &infos[i]);
+    add_device(&r, &entries[i], &infos[i]);
   }
-  rlo__report_close(r);
+  rlo__report_end(&r);
 }
 
-/* Reads up to `capacity` devices with their numbers. */
-static int read_devices(rlo_device_entry *entries,
-                        rlo_device_info *infos,
-                        int32_t capacity,
-                        int32_t *out_count) {
-  if (rlo_device_list(entries, sizeof(*entries), capacity, out_count) !=
-      RLO_OK) {
-    return rlo__fail_last();
-  }
-  *out_count = *out_count < capacity ? *out_count : capacity;
-  for (int32_t i = 0; i < *out_count; ++i) {
+/* Nothing is printed unless all devices tell their limits. */
+static rlo_status query_devices(rlo_device_entry *entries,
+                                rlo_device_info *infos,
+                                int32_t *count) {
+  const int32_t capacity = *count;
+  RLO_TRY(rlo_device_list(entries, sizeof(*entries), capacity, count));
+  *count = (int32_t)rlo__min(*count, capacity);
+  for (int32_t i = 0; i < *count; ++i) {
     infos[i] = (rlo_device_info)RLO_DEVICE_INFO_INIT;
-    if (rlo_device_query(entries[i].device, &infos[i]) != RLO_OK) {
-      return rlo__fail_last();
-    }
+    RLO_TRY(rlo_device_query(entries[i].device, &infos[i]));
   }
-  return RLO__EXIT_OK;
+  return RLO_OK;
 }
 
 static int list_devices(void *payload) {
   const devices_request *request = payload;
   int32_t count = 0;
-  if (rlo_device_list(NULL, 0, 0, &count) != RLO_OK) {
-    return rlo__fail_last();
+  RLO__EXIT_TRY(rlo__check(rlo_device_list(NULL, 0, 0, &count)));
+  rlo_device_entry *entries = rlo__alloc_array((size_t)count, sizeof(*entries));
+  rlo_device_info *infos = rlo__alloc_array((size_t)count, sizeof(*infos));
+  rlo_status status = entries == NULL || infos == NULL
+                          ? RLO_OUT_OF_MEMORY
+                          : query_devices(entries, infos, &count);
+  if (status == RLO_OK) {
+    print_devices(entries, infos, count, request->common.is_json);
   }
-  int32_t capacity = count;
-  rlo_device_entry *entries = calloc((size_t)capacity + 1, sizeof(*entries));
-  rlo_device_info *infos = calloc((size_t)capacity + 1, sizeof(*infos));
-  int code;
-  if (entries == NULL || infos == NULL) {
-    code = rlo__fail("cannot get memory for %d devices", capacity);
-  } else {
-    code = read_devices(entries, infos, capacity, &count);
-    if (code == RLO__EXIT_OK) {
-      rlo__report r;
-      rlo__report_begin(&r, request->common.is_json, 16);
-      add_devices(&r, entries, infos, count);
-      rlo__report_end(&r);
-    }
-  }
-  free(infos);
-  free(entries);
-  return code;
+  rlo__free(infos);
+  rlo__free(entries);
+  return rlo__check(status);
 }
 
 /* -------------------------------------------------------------- copy limit */
@@ -190,17 +180,14 @@ static void print_limit(const devices_request *request,
 static int measure_limit(void *payload) {
   const devices_request *request = payload;
   rlo__session session;
+  double gb_per_s = 0;
   int code = rlo__session_init(&request->common.device, &session);
   if (code == RLO__EXIT_OK) {
-    double gb_per_s = 0;
-    if (rlo_copy_limit(session.context,
-                       request->bytes,
-                       (int32_t)request->rounds,
-                       &gb_per_s) == RLO_OK) {
-      print_limit(request, session.device_name, gb_per_s);
-    } else {
-      code = rlo__fail_last();
-    }
+    code = rlo__check(rlo_copy_limit(
+        session.context, request->bytes, (int32_t)request->rounds, &gb_per_s));
+  }
+  if (code == RLO__EXIT_OK) {
+    print_limit(request, session.device_name, gb_per_s);
   }
   rlo__session_deinit(&session);
   return code;
@@ -221,16 +208,10 @@ static const rlo__option options[] = {
 static int run(int argc, char **argv) {
   devices_request request = {
       .is_limit = strcmp(argv[0], rlo__cmd_devices.old_name) == 0};
-  int code = rlo__options_take(
-      &rlo__cmd_devices, argc, argv, &request, &request.common);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
   char **operands;
-  code = rlo__operands_take(argc, argv, 0, "no operands", &operands);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(rlo__options_take(
+      &rlo__cmd_devices, argc, argv, &request, &request.common));
+  RLO__EXIT_TRY(rlo__operands_take(argc, argv, 0, "no operands", &operands));
   if (!request.is_limit && (request.common.is_device_given ||
                             request.bytes > 0 || request.rounds > 0)) {
     return rlo__fail_usage(

@@ -96,20 +96,12 @@ static int32_t digits_of(int64_t number) {
 
 /* ------------------------------------------------------------------- labels */
 
-/* Writes a .. z, aa .. zz, aaa ... (base 26 without a zero). Returns the number
- * of letters. */
-static int32_t write_letters(int64_t number,
-                             char out_text[RLO__DIAGRAM_TEXT_BYTES]) {
-  int32_t count = 1;
-  for (int64_t rest = number / 26 - 1; rest >= 0; rest = rest / 26 - 1) {
-    ++count;
+/* Appends a .. z, aa .. zz, aaa ... (base 26 without a zero). */
+static void add_letters(rlo__str *text, int64_t number) {
+  if (number >= 26) {
+    add_letters(text, number / 26 - 1);
   }
-  out_text[count] = '\0';
-  for (int32_t i = count - 1; i >= 0; --i) {
-    out_text[i] = (char)('a' + number % 26);
-    number = number / 26 - 1;
-  }
-  return count;
+  rlo__str_append_char(text, (char)('a' + number % 26));
 }
 
 static bool is_broadcast(const rlo_shape *shape, int32_t dimension) {
@@ -138,28 +130,46 @@ static rlo_status measure_shape(drawing *d) {
              : rlo_address_map_element(&d->map, 0, index, &is_element);
 }
 
-static int measure_labels(drawing *d) {
+/* Writes the label of an element. Returns its length, be it cut. */
+static int32_t label_element(const drawing *d,
+                             const int64_t *index,
+                             char out_text[RLO__DIAGRAM_TEXT_BYTES]) {
   const rlo_shape *shape = d->shape;
-  char text[RLO__DIAGRAM_TEXT_BYTES];
-  d->label_width = 1;
-  if (d->extent.elements == 0) {
-    return RLO__EXIT_OK;
+  rlo__str text = rlo__str_over(out_text, RLO__DIAGRAM_TEXT_BYTES);
+  int64_t number = 0;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    number = number * shape->dims[k] + index[k];
   }
   if (d->has_letters) {
-    d->label_width = write_letters(d->extent.elements - 1, text);
-    return RLO__EXIT_OK;
+    add_letters(&text, number);
+    return (int32_t)text.length;
   }
-  int32_t width = shape->rank == 0 ? 1 : shape->rank - 1;
   for (int32_t k = 0; k < shape->rank; ++k) {
-    width += is_broadcast(shape, k) ? 1 : digits_of(shape->dims[k] - 1);
+    rlo__str_append(&text, k == 0 ? "" : ",");
+    if (is_broadcast(shape, k)) {
+      rlo__str_append_char(&text, '*');
+    } else {
+      rlo__str_printf(&text, "%" PRId64, index[k]);
+    }
   }
-  d->label_width = width;
-  return width < RLO__DIAGRAM_TEXT_BYTES
+  rlo__str_append(&text, shape->rank == 0 ? "-" : "");
+  return (int32_t)text.length;
+}
+
+/* The last element has the longest label. */
+static int measure_labels(drawing *d) {
+  char text[RLO__DIAGRAM_TEXT_BYTES];
+  int64_t last[RLO_MAX_RANK];
+  for (int32_t k = 0; k < d->shape->rank; ++k) {
+    last[k] = d->shape->dims[k] - 1;
+  }
+  d->label_width = d->extent.elements == 0 ? 1 : label_element(d, last, text);
+  return d->label_width < RLO__DIAGRAM_TEXT_BYTES
              ? RLO__EXIT_OK
              : rlo__fail(
                    "an index of this array takes %d characters, the limit is "
                    "%d; try --letters",
-                   width,
+                   d->label_width,
                    RLO__DIAGRAM_TEXT_BYTES - 1);
 }
 
@@ -168,32 +178,14 @@ static int measure_labels(drawing *d) {
 static bool label_slot(const drawing *d,
                        int64_t slot,
                        char out_text[RLO__DIAGRAM_TEXT_BYTES]) {
-  const rlo_shape *shape = d->shape;
   int64_t index[RLO_MAX_RANK] = {0};
-  int64_t number = 0;
   bool is_element = false;
-  rlo__str text = rlo__str_over(out_text, RLO__DIAGRAM_TEXT_BYTES);
+  memcpy(out_text, ".", 2);
   if (rlo_address_map_element(&d->map, slot, index, &is_element) != RLO_OK ||
       !is_element) {
-    rlo__str_append_char(&text, '.');
     return false;
   }
-  for (int32_t k = 0; k < shape->rank && !d->has_letters; ++k) {
-    rlo__str_append(&text, k == 0 ? "" : ",");
-    if (is_broadcast(shape, k)) {
-      rlo__str_append_char(&text, '*');
-    } else {
-      rlo__str_printf(&text, "%" PRId64, index[k]);
-    }
-  }
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    number = number * shape->dims[k] + index[k];
-  }
-  if (d->has_letters) {
-    write_letters(number, out_text);
-  } else if (shape->rank == 0) {
-    rlo__str_append_char(&text, '-');
-  }
+  label_element(d, index, out_text);
   return true;
 }
 

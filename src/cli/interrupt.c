@@ -90,15 +90,11 @@ void rlo__interrupt_add_file(rlo__interrupt_file *file) {
 }
 
 void rlo__interrupt_remove_file(const rlo__interrupt_file *file) {
-  if (first_file == file) {
-    first_file = file->next;
-    return;
+  rlo__interrupt_file *volatile *at = &first_file;
+  while (*at != NULL && *at != file) {
+    at = &(*at)->next;
   }
-  for (rlo__interrupt_file *other = first_file; other != NULL;
-       other = other->next) {
-    if (other->next == file) {
-      other->next = file->next;
-      return;
-    }
+  if (*at != NULL) {
+    *at = file->next;
   }
 }

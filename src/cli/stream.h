@@ -23,7 +23,7 @@ typedef struct rlo__stream_options {
   /** --io direct. */
   bool is_direct;
   /** --passes; 0: not given. */
-  int32_t passes;
+  int64_t passes;
   bool is_dry_run;
   /** Goes on with a job that was stopped. */
   bool is_resumed;
@@ -50,11 +50,7 @@ typedef struct rlo__stream_options {
 /** All of them. */
 #define RLO__STREAM_OPTIONS(request, field)                             \
   RLO__STREAM_PLACE_OPTIONS(request, field),                            \
-      RLO__OPTION_BY("passes",                                          \
-                     CALL,                                              \
-                     request,                                           \
-                     field.passes,                                      \
-                     rlo__stream_option_take_passes),                   \
+      RLO__OPTION_WITHIN("passes", request, field.passes, 1, 2),        \
       RLO__OPTION("dry-run", FLAG, request, field.is_dry_run),          \
       RLO__OPTION("resume", FLAG, request, field.is_resumed),           \
       RLO__OPTION("progress", FLAG, request, field.is_progress_wanted), \
@@ -90,9 +86,11 @@ int rlo__stream_option_take_device(const char *verb,
 int rlo__stream_option_take_io(const char *verb,
                                const char *value,
                                void *is_direct);
-int rlo__stream_option_take_passes(const char *verb,
-                                   const char *value,
-                                   void *passes);
+
+/** Counts the devices of a choice, which is not none; fails if there are none
+ *  of all. */
+int rlo__stream_count_devices(const rlo__device_choice *choice,
+                              int32_t *out_count);
 
 /** Checks them together, and makes --host a choice of no device. */
 int rlo__stream_options_check(const char *verb, rlo__stream_options *options);

@@ -10,6 +10,11 @@
 
 /* --- stream_resume.c: how jobs that were stopped go on */
 
+/** Counts the jobs that write to an output, of those before job `end`. */
+int32_t rlo__stream_count_jobs(const rlo__stream *stream,
+                               int32_t output,
+                               int32_t end);
+
 /** Returns whether the jobs of an output have journals: if the stream is large
  *  or to be resumed. */
 bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output);
@@ -75,9 +80,6 @@ rlo_service_options rlo__stream_service_options(const rlo__stream *stream);
 rlo_job_options rlo__stream_job_options(const rlo__stream *stream,
                                         int32_t job,
                                         const rlo__journal_path *journal);
-
-/** How many jobs write to an output. */
-int32_t rlo__stream_count_jobs(const rlo__stream *stream, int32_t output);
 
 /** Estimates one of them, alone, as rlo_job_estimate_make does. */
 rlo_status rlo__stream_estimate_job(const rlo__stream *stream,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "relayout/opencl.h"
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
@@ -33,14 +35,14 @@ int rlo__stream_option_take_io(const char *verb,
   return code;
 }
 
-int rlo__stream_option_take_passes(const char *verb,
-                                   const char *value,
-                                   void *passes) {
-  static const char *const words[] = {"1", "2"};
-  int32_t number = 0;
-  int code = rlo__word_parse(verb, "--passes", value, words, 2, &number);
-  *(int32_t *)passes = number + 1;
-  return code;
+int rlo__stream_count_devices(const rlo__device_choice *choice,
+                              int32_t *out_count) {
+  *out_count = choice->count == 0 ? 1 : choice->count;
+  if (choice->is_all) {
+    RLO__EXIT_TRY(rlo__check(rlo_device_list(NULL, 0, 0, out_count)));
+  }
+  return *out_count == 0 ? rlo__fail("there is no OpenCL device")
+                         : RLO__EXIT_OK;
 }
 
 int rlo__stream_options_check(const char *verb, rlo__stream_options *options) {
@@ -111,20 +113,10 @@ rlo_job_options rlo__stream_job_options(const rlo__stream *s,
   rlo_job_options options = RLO_JOB_OPTIONS_INIT;
   options.host_memory_bytes = s->options->memory_bytes;
   options.journal_path = journal->text[0] == '\0' ? NULL : journal->text;
-  options.is_new_destination = true;
-  for (int32_t n = 0; n < job; ++n) {
-    options.is_new_destination &= s->jobs[n].output != s->jobs[job].output;
-  }
-  options.passes = s->options->passes;
+  options.is_new_destination =
+      rlo__stream_count_jobs(s, s->jobs[job].output, job) == 0;
+  options.passes = (int32_t)s->options->passes;
   return options;
-}
-
-int32_t rlo__stream_count_jobs(const rlo__stream *s, int32_t output) {
-  int32_t count = 0;
-  for (int32_t n = 0; n < s->num_jobs; ++n) {
-    count += s->jobs[n].output == output;
-  }
-  return count;
 }
 
 rlo_status rlo__stream_estimate_job(const rlo__stream *s,
@@ -145,7 +137,7 @@ rlo_status rlo__stream_estimate_job(const rlo__stream *s,
         rlo__array_source_granule_bytes(&s->sources[job->source]);
   }
   dst.bytes = s->outputs[job->output].bytes;
-  if (makes_file && rlo__stream_count_jobs(s, job->output) == 1) {
+  if (makes_file && rlo__stream_count_jobs(s, job->output, s->num_jobs) == 1) {
     /* It may use the output for two passes. */
     dst.bytes = of_job.scratch_bytes = INT64_MAX;
   }

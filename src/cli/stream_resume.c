@@ -20,21 +20,29 @@ static bool is_repeatable(const rlo__stream *stream,
   return !adds && job->source < stream->num_sources;
 }
 
+int32_t rlo__stream_count_jobs(const rlo__stream *stream,
+                               int32_t output,
+                               int32_t end) {
+  int32_t count = 0;
+  for (int32_t n = 0; n < end; ++n) {
+    count += stream->jobs[n].output == output;
+  }
+  return count;
+}
+
 bool rlo__stream_has_journal(const rlo__stream *stream, int32_t output) {
   int64_t bytes = 0;
-  bool is_written = false;
   bool can_resume = stream->outputs[output].path != NULL;
   for (int32_t n = 0; n < stream->num_outputs; ++n) {
     /* Files are far smaller than that all of them together would overflow. */
     bytes += stream->outputs[n].bytes;
   }
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
-    if (stream->jobs[n].output == output) {
-      is_written = true;
-      can_resume &= is_repeatable(stream, &stream->jobs[n]);
-    }
+    can_resume &= stream->jobs[n].output != output ||
+                  is_repeatable(stream, &stream->jobs[n]);
   }
-  return is_written && can_resume &&
+  return can_resume &&
+         rlo__stream_count_jobs(stream, output, stream->num_jobs) > 0 &&
          (stream->options->is_resumed ||
           bytes >= rlo__thresholds.cli_journaled_bytes);
 }
@@ -43,20 +51,14 @@ void rlo__stream_name_journal(const rlo__stream *stream,
                               int32_t job,
                               const char *first_path,
                               rlo__journal_path *out_path) {
-  int32_t number = 1;
-  for (int32_t n = 0; n < job; ++n) {
-    number += stream->jobs[n].output == stream->jobs[job].output;
+  const int32_t before =
+      rlo__stream_count_jobs(stream, stream->jobs[job].output, job);
+  rlo__str path = rlo__str_over(out_path->text, sizeof(out_path->text));
+  if (first_path != NULL) {
+    rlo__str_append(&path, first_path);
   }
-  snprintf(out_path->text,
-           sizeof(out_path->text),
-           "%s",
-           first_path == NULL ? "" : first_path);
-  if (first_path != NULL && number > 1) {
-    size_t length = strlen(out_path->text);
-    snprintf(out_path->text + length,
-             sizeof(out_path->text) - length,
-             "-%d",
-             number);
+  if (first_path != NULL && before > 0) {
+    rlo__str_printf(&path, "-%d", before + 1);
   }
 }
 

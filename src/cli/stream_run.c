@@ -45,6 +45,8 @@ typedef struct run {
   /* One for each output. */
   place *places;
   bool is_in_memory;
+  /* Of all outputs in memory. */
+  int64_t held_bytes;
   /* In shared memory. */
   rlo__stream_result *result;
   rlo__session *sessions;
@@ -64,15 +66,6 @@ typedef struct run {
 
 /* ----------------------------------------------------------------- devices */
 
-static int count_devices(const rlo__device_choice *choice, int32_t *out_count) {
-  *out_count = choice->count == 0 ? 1 : choice->count;
-  if (choice->is_all) {
-    RLO__EXIT_TRY(rlo__check(rlo_device_list(NULL, 0, 0, out_count)));
-  }
-  return *out_count == 0 ? rlo__fail("there is no OpenCL device")
-                         : RLO__EXIT_OK;
-}
-
 static void add_name(rlo__stream_result *result, const char *name) {
   size_t length = strlen(result->device_names);
   snprintf(result->device_names + length,
@@ -88,7 +81,7 @@ static int open_devices(run *r) {
   if (choice->is_none) {
     return RLO__EXIT_OK;
   }
-  RLO__EXIT_TRY(count_devices(choice, &count));
+  RLO__EXIT_TRY(rlo__stream_count_devices(choice, &count));
   r->sessions = rlo__alloc_array((size_t)count, sizeof(*r->sessions));
   if (r->sessions == NULL) {
     return rlo__fail_last();
@@ -439,11 +432,8 @@ static int verify(const run *r) {
 /* Memory for what is not made in a part. */
 static int begin_memory(run *r, int32_t n) {
   const int64_t bytes = r->stream->outputs[n].bytes;
-  int64_t held_bytes = 0;
-  for (int32_t k = 0; k < n; ++k) {
-    held_bytes += r->places[k].memory != NULL ? r->stream->outputs[k].bytes : 0;
-  }
-  RLO__EXIT_TRY(rlo__memory_check(held_bytes, bytes));
+  RLO__EXIT_TRY(rlo__memory_check(r->held_bytes, bytes));
+  r->held_bytes += bytes;
   r->places[n].memory = rlo__shared_create((size_t)bytes);
   return r->places[n].memory == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
 }
@@ -473,7 +463,7 @@ static int begin_output(run *r, int32_t n) {
   RLO__EXIT_TRY(rlo__output_file_begin(output->path, &start, &made->part));
   made->offset_bytes = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
-  const int code = rlo__stream_count_jobs(r->stream, n) > 0
+  const int code = rlo__stream_count_jobs(r->stream, n, r->stream->num_jobs) > 0
                        ? RLO__EXIT_OK
                        : rlo__output_file_resize(
                              &made->part, made->offset_bytes + output->bytes);

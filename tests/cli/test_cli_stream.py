@@ -401,7 +401,7 @@ class Estimate(StreamCase):
         self.fails(2, "more than 16", *convert, "--device",
                    ",".join(map(str, range(17))))
         for text in "0", "3", "two", "":
-            self.fails(2, ["--passes", "1", "2"], *convert, "--passes", text)
+            self.fails(2, "--passes: ", *convert, "--passes", text)
         self.fails(2, "--host", *convert, "--host", "--device", "none")
         self.fails(2, "none", *convert, "--device", "none", "--family", "tile")
         self.assert_files("in.npy")
