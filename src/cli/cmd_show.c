@@ -137,17 +137,14 @@ typedef struct show_request {
   rlo__diagram_options diagram;
 } show_request;
 
-static bool is_set(const char *name) {
-  const char *value = getenv(name);
-  return value != NULL && value[0] != '\0';
-}
-
 static bool has_color(color_choice choice) {
   if (choice != COLOR_AUTO) {
     return choice == COLOR_ALWAYS;
   }
   const char *terminal = getenv("TERM");
-  return isatty(STDOUT_FILENO) == 1 && !is_set("NO_COLOR") &&
+  const char *refused = getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) == 1 &&
+         (refused == NULL || refused[0] == '\0') &&
          (terminal == NULL || strcmp(terminal, "dumb") != 0);
 }
 

@@ -134,7 +134,7 @@ static rlo_status cut(const rlo_shape *array,
                       int64_t limit,
                       slice *part) {
   int32_t major = array->layout.minor_to_major[array->rank - 1];
-  rlo_status status = make_whole(array, part);
+  RLO_TRY(make_whole(array, part));
   part->start[major] = start;
   part->limit[major] = limit;
   part->shape.dims[major] = limit - start;
@@ -145,9 +145,8 @@ static rlo_status cut(const rlo_shape *array,
             : limit - start;
   }
   part->bytes = 0;
-  return status != RLO_OK || start == limit
-             ? status
-             : rlo_shape_array_size(&part->shape, &part->bytes);
+  return start == limit ? RLO_OK
+                        : rlo_shape_array_size(&part->shape, &part->bytes);
 }
 
 /* Cuts an array along its most major dimension, at tiles; one that has no such
@@ -161,21 +160,19 @@ static rlo_status make_part(const rlo_shape *array,
       grain == 0 ? 0
                  : array->dims[array->layout.minor_to_major[array->rank - 1]];
   if (size <= grain) {
-    rlo_status status = make_whole(array, out_part);
+    RLO_TRY(make_whole(array, out_part));
     out_part->bytes = rank == 0 ? out_part->bytes : 0;
-    return status;
+    return RLO_OK;
   }
   int64_t grains = (size - 1) / grain + 1;
   int64_t step = ((grains - 1) / num_ranks + 1) * grain;
   int64_t start = rank > (size - 1) / step ? size : rank * step;
   int64_t limit = size - start < step ? size : start + step;
   slice before;
-  rlo_status status = cut(array, 0, start, &before);
-  if (status == RLO_OK) {
-    status = cut(array, start, limit, out_part);
-  }
+  RLO_TRY(cut(array, 0, start, &before));
+  RLO_TRY(cut(array, start, limit, out_part));
   out_part->offset_bytes = before.bytes;
-  return status;
+  return RLO_OK;
 }
 
 /* -------------------------------------------------------------------- run */
