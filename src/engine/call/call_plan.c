@@ -23,18 +23,15 @@ void rlo__call_key_deinit(rlo__call_key *key) {
   rlo__small_array_free(key->words, key->few);
 }
 
-rlo_status rlo__call_key_push(rlo__call_key *key, uint64_t word) {
-  if (key->count == key->capacity) {
-    uint64_t *more = rlo__alloc_array(key->capacity * 2, sizeof *more);
-    if (more == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    memcpy(more, key->words, key->count * sizeof *more);
-    rlo__small_array_free(key->words, key->few);
-    key->words = more;
-    key->capacity *= 2;
+rlo_status rlo__call_key_grow(rlo__call_key *key) {
+  uint64_t *more = rlo__alloc_array(key->capacity * 2, sizeof *more);
+  if (more == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  key->words[key->count++] = word;
+  memcpy(more, key->words, key->count * sizeof *more);
+  rlo__small_array_free(key->words, key->few);
+  key->words = more;
+  key->capacity *= 2;
   return RLO_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef RLO_ENGINE_CALL_PLAN_H
 #define RLO_ENGINE_CALL_PLAN_H
 
+#include "base/status.h"
 #include "base/table.h"
 #include "base/thread.h"
 #include "engine/copy/copy_op.h"
@@ -38,7 +39,17 @@ typedef struct rlo__call_key {
 
 void rlo__call_key_init(rlo__call_key *key);
 void rlo__call_key_deinit(rlo__call_key *key);
-RLO_NODISCARD rlo_status rlo__call_key_push(rlo__call_key *key, uint64_t word);
+/** Makes room for another word. RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__call_key_grow(rlo__call_key *key);
+
+RLO_NODISCARD static inline rlo_status rlo__call_key_push(rlo__call_key *key,
+                                                          uint64_t word) {
+  if (key->count == key->capacity) {
+    RLO_TRY(rlo__call_key_grow(key));
+  }
+  key->words[key->count++] = word;
+  return RLO_OK;
+}
 
 /** One result of a plan. */
 typedef struct rlo__call_plan_output {

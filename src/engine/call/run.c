@@ -299,39 +299,47 @@ static rlo_status run_bound(rlo__kernel_call *k,
   return status;
 }
 
-/* Runs a call of `kernel_name`, with `named` on these inputs. */
-static rlo_status run(rlo__kernel_call *k,
+/* Runs a kernel on `inputs`, or on those that are named. */
+static rlo_status run(rlo_engine *engine,
                       const char *kernel_name,
                       const rlo_named_tensor *named,
+                      rlo_tensor *const *inputs,
+                      int32_t num_inputs,
+                      const rlo_attributes *attributes,
                       rlo_tensor **out_tensors,
+                      int32_t capacity,
                       int32_t *out_count) {
   rlo_tensor *few[8];
   rlo_tensor **placed = NULL;
-  rlo_kernel_call *call = &k->call;
-  rlo_engine *engine = call->engine;
+  rlo__bound_kernel *bound = NULL;
   bool is_fallback = false;
-  RLO_TRY(check_counts(kernel_name, call->num_inputs, k->capacity));
+  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
   RLO_TRY(
-      rlo__kernel_bind(engine->registry, kernel_name, &k->bound, &is_fallback));
-  const rlo_kernel_config *config = &k->bound->config;
-  call->kernel_name = config->kernel_name;
-  call->backend_name = config->backend_name;
-  call->backend_self = k->bound->instance->self;
-  call->input_names = config->input_names;
-  call->num_input_names = config->num_input_names;
+      rlo__kernel_bind(engine->registry, kernel_name, &bound, &is_fallback));
+  const rlo_kernel_config *config = &bound->config;
   rlo_status status = RLO_OK;
   if (named != NULL) {
-    placed = RLO__SMALL_ARRAY(few, (size_t)call->num_inputs);
-    call->inputs = placed;
+    placed = RLO__SMALL_ARRAY(few, (size_t)num_inputs);
     RLO_TRY_GOTO(placed == NULL
                      ? RLO_OUT_OF_MEMORY
-                     : place_inputs(config, named, call->num_inputs, placed));
+                     : place_inputs(config, named, num_inputs, placed));
   }
-  RLO_TRY_GOTO(run_bound(k, out_tensors, out_count));
+  rlo__kernel_call k = {.call = {.engine = engine,
+                                 .kernel_name = config->kernel_name,
+                                 .backend_name = config->backend_name,
+                                 .backend_self = bound->instance->self,
+                                 .inputs = named != NULL ? placed : inputs,
+                                 .num_inputs = num_inputs,
+                                 .input_names = config->input_names,
+                                 .num_input_names = config->num_input_names,
+                                 .attributes = attributes},
+                        .bound = bound,
+                        .capacity = capacity};
+  RLO_TRY_GOTO(run_bound(&k, out_tensors, out_count));
   rlo__engine_count(engine, RLO__COUNT_KERNELS_RUN, 1);
   rlo__engine_count(engine, RLO__COUNT_FALLBACKS, is_fallback);
 fail:
-  rlo__bound_kernel_release(k->bound);
+  rlo__bound_kernel_release(bound);
   rlo__small_array_free(placed, few);
   return status;
 }
@@ -347,12 +355,15 @@ rlo_status rlo_run_kernel(rlo_engine *engine,
   RLO_REQUIRE(engine, kernel_name);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_tensors, capacity);
-  rlo__kernel_call k = {.call = {.engine = engine,
-                                 .inputs = inputs,
-                                 .num_inputs = num_inputs,
-                                 .attributes = attributes},
-                        .capacity = capacity};
-  return run(&k, kernel_name, NULL, out_tensors, out_count);
+  return run(engine,
+             kernel_name,
+             NULL,
+             inputs,
+             num_inputs,
+             attributes,
+             out_tensors,
+             capacity,
+             out_count);
 }
 
 rlo_status rlo_run_kernel_named(rlo_engine *engine,
@@ -367,12 +378,15 @@ rlo_status rlo_run_kernel_named(rlo_engine *engine,
   RLO_REQUIRE(engine, kernel_name);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_tensors, capacity);
-  rlo__kernel_call k = {.call = {.engine = engine,
-                                 .num_inputs = num_inputs,
-                                 .attributes = attributes},
-                        .capacity = capacity};
-  return run(
-      &k, kernel_name, inputs != NULL ? inputs : &none, out_tensors, out_count);
+  return run(engine,
+             kernel_name,
+             inputs != NULL ? inputs : &none,
+             NULL,
+             num_inputs,
+             attributes,
+             out_tensors,
+             capacity,
+             out_count);
 }
 
 rlo_status rlo_kernel_place_inputs(rlo_engine *engine,

@@ -91,7 +91,7 @@ static rlo_status get_plan(const rlo__kernel_call *k,
     return RLO_OUT_OF_MEMORY;
   }
   for (int32_t n = 0; n < num_inputs; ++n) {
-    shapes[n] = rlo_tensor_shape(k->call.inputs[n]);
+    shapes[n] = &k->call.inputs[n]->shape->shape;
   }
   rlo_status status = rlo__call_plan_get(k->call.engine->plans,
                                          k->bound->instance,

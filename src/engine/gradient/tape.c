@@ -171,7 +171,8 @@ rlo_status rlo__tape_node_create(const rlo__record *record,
                                    .saved = node->saved,
                                    .saved_names = node->saved_names,
                                    .input_shapes = node->shapes,
-                                   .num_inputs = record->num_inputs};
+                                   .num_inputs = record->num_inputs,
+                                   .attributes = record->attributes};
   if (record->config != NULL) {
     node->call.input_names = record->config->input_names;
     node->call.num_input_names = record->config->num_input_names;
@@ -182,12 +183,7 @@ rlo_status rlo__tape_node_create(const rlo__record *record,
   for (int32_t k = 0; k < record->num_outputs; ++k) {
     note_tensor(node, record->num_inputs + k, record->outputs[k]);
   }
-  rlo_status status =
-      rlo_attributes_clone(record->attributes, &node->attributes);
-  node->call.attributes = node->attributes;
-  if (status == RLO_OK && gradient->run != NULL) {
-    status = save(node, record);
-  }
+  rlo_status status = gradient->run != NULL ? save(node, record) : RLO_OK;
   if (status != RLO_OK) {
     rlo__tape_node_release(node);
     return status;
@@ -211,11 +207,17 @@ static rlo_status record_kernel(void *payload, const rlo__record *record) {
                              sizeof(rlo__tape_node *),
                              (size_t)tape->count + 1,
                              &tape->capacity));
+  rlo__tape_node *node = NULL;
   RLO_TRY(rlo__tape_node_create(
-      record,
-      record->gradient != NULL ? record->gradient : &found,
-      &tape->nodes[tape->count]));
-  ++tape->count;
+      record, record->gradient != NULL ? record->gradient : &found, &node));
+  rlo_status status =
+      rlo_attributes_clone(record->attributes, &node->attributes);
+  if (status != RLO_OK) {
+    rlo__tape_node_release(node);
+    return status;
+  }
+  node->call.attributes = node->attributes;
+  tape->nodes[tape->count++] = node;
   return RLO_OK;
 }
 

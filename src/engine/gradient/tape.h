@@ -21,6 +21,7 @@ typedef struct rlo__tape_node {
   /** Held: those of `call`. */
   rlo_tensor **saved;
   const char **saved_names;
+  /** A clone for `call`; NULL: that has those of the record. */
   rlo_attributes *attributes;
 } rlo__tape_node;
 

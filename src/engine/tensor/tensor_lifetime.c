@@ -486,13 +486,13 @@ rlo_status rlo__scope_hand_out(rlo_engine *engine,
                                rlo_tensor **tensors,
                                int32_t count,
                                rlo_tensor **outputs) {
-  if (find_left_open() != NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a function that this call has called left a scope open");
-  }
-  rlo_scope *scope = find_scope(newest, engine, get_level(1));
-  if (scope != NULL) {
-    RLO_TRY(give_to_scope(scope, tensors, count));
+  if (newest != NULL) {
+    if (find_left_open() != NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "a function that this call has called left a scope open");
+    }
+    rlo_scope *scope = find_scope(newest, engine, get_level(1));
+    RLO_TRY(scope != NULL ? give_to_scope(scope, tensors, count) : RLO_OK);
   }
   for (int32_t n = 0; n < count; ++n) {
     rlo_tensor *tensor = tensors[n];
