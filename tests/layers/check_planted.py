@@ -35,7 +35,7 @@ PLANTED = [
     ("src/engine/memory/planted.c", '#include "engine/copy/copy_op.h"'),
     ("src/engine/tensor/planted.c", '#include "engine/call/call_plan.h"'),
     ("src/engine/call/planted.c", '#include "engine/gradient/tape.h"'),
-    ("src/runtime/planted.c", '#include "engine/tensor/tensor.h"'),
+    ("src/runtime/planted.c", '#include "engine/tensor/tensor_lifetime.h"'),
     ("src/service/planted.c", '#include "engine/parts.h"'),
     ("src/service/storage.c", '#include "service/journal.h"'),
     ("src/cli/planted.c", '#include "ir/problem.h"'),

@@ -139,7 +139,6 @@ void rlo__call_plan_release(rlo__call_plan *plan) {
   for (int32_t n = 0; n < plan->num_inputs; ++n) {
     rlo__shared_shape_release(shapes, rlo__shared_shape_of(plan->inputs[n]));
   }
-  rlo__mutex_deinit(&plan->mutex);
   rlo_attributes_release(plan->attributes);
   rlo__free(plan);
   rlo__backend_instance_release(instance);
@@ -157,11 +156,8 @@ static rlo_status create(rlo__call_plans *plans,
       rlo__alloc(sizeof *made + (size_t)num_outputs * sizeof *made->outputs +
                  (size_t)num_inputs * sizeof *made->inputs +
                  key_length * sizeof *made->key);
-  rlo_status status =
-      made != NULL ? rlo__mutex_init(&made->mutex) : RLO_OUT_OF_MEMORY;
-  if (status != RLO_OK) {
-    rlo__free(made);
-    return status;
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
   atomic_init(&made->num_references, 1);
   made->plans = plans;
@@ -191,25 +187,23 @@ static rlo_status make_program(const rlo__call_plan *plan,
                               out_program);
 }
 
+/* Threads that need it at once each make it, and keep the first. */
 static rlo_status get_program(rlo__call_plan *plan,
                               int32_t output,
                               void **out_program) {
   _Atomic(void *) *place = &plan->outputs[output].program;
+  void *made = NULL;
   *out_program = atomic_load_explicit(place, memory_order_acquire);
   if (*out_program != NULL) {
     return RLO_OK;
   }
-  rlo_status status = RLO_OK;
-  rlo__mutex_lock(&plan->mutex);
-  *out_program = atomic_load_explicit(place, memory_order_relaxed);
-  if (*out_program == NULL) {
-    status = make_program(plan, output, out_program);
-    if (status == RLO_OK) {
-      atomic_store_explicit(place, *out_program, memory_order_release);
-    }
+  RLO_TRY(make_program(plan, output, &made));
+  if (atomic_compare_exchange_strong(place, out_program, made)) {
+    *out_program = made;
+  } else {
+    plan->instance->methods.release_program(plan->instance->self, made);
   }
-  rlo__mutex_unlock(&plan->mutex);
-  return status;
+  return RLO_OK;
 }
 
 /* Finds out if an operation leaves every byte where it is. */

@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "engine/copy/copy_op.h"
 #include "engine/tensor/shape_table.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/tensor_lifetime.h"
 
 /** The cached plans of an engine's calls. The least recently used plan is
  *  evicted first. */
@@ -84,8 +84,6 @@ typedef struct rlo__call_plan {
   const rlo_shape **inputs;
   int32_t num_outputs;
   rlo__call_plan_output *outputs;
-  /** Held while a program is prepared. */
-  rlo__mutex mutex;
 } rlo__call_plan;
 
 rlo__call_plan *rlo__call_plan_retain(rlo__call_plan *plan);

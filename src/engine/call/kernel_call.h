@@ -3,7 +3,7 @@
 #define RLO_ENGINE_KERNEL_CALL_H
 
 #include "engine/registry/registry.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/tensor_lifetime.h"
 
 /** The state of one rlo_run_kernel call. */
 typedef struct rlo__kernel_call {

@@ -2,7 +2,7 @@
 #ifndef RLO_ENGINE_PROFILE_H
 #define RLO_ENGINE_PROFILE_H
 
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/tensor_lifetime.h"
 #include "relayout/profile.h"
 #include "runtime/command_log.h"
 

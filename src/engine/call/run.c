@@ -7,6 +7,7 @@
 #include "engine/copy/copy_op.h"
 #include "engine/parts.h"
 #include "engine/registry/input_names.h"
+#include "engine/tensor/attributes.h"
 #include "relayout/xla/shape_util.h"
 
 static rlo_status check_counts(const char *kernel_name,
@@ -26,9 +27,13 @@ static rlo_status check_call(const rlo__bound_kernel *bound,
                              int32_t num_inputs,
                              const rlo_attributes *attributes) {
   const rlo_kernel_config *config = &bound->config;
+  const rlo__copy_op *op = config->run == NULL ? config->built_in : NULL;
   RLO_TRY(rlo__input_count_check(config, num_inputs));
-  if (bound->config.run == NULL) {
-    return rlo__copy_op_check_attributes(config->built_in, attributes);
+  if (op != NULL) {
+    return rlo__copy_op_has(op, RLO__COPY_CHECKS_ATTRIBUTES)
+               ? rlo__attributes_check_items(attributes)
+               : rlo_attributes_check(
+                     attributes, op->name, op->specs, op->num_specs);
   }
   return config->attributes == NULL
              ? RLO_OK

@@ -185,11 +185,3 @@ rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
   *out_count = count;
   return RLO_OK;
 }
-
-rlo_status rlo__copy_op_check_attributes(const rlo__copy_op *op,
-                                         const rlo_attributes *attributes) {
-  return rlo__copy_op_has(op, RLO__COPY_CHECKS_ATTRIBUTES)
-             ? rlo__attributes_check_items(attributes)
-             : rlo_attributes_check(
-                   attributes, op->name, op->specs, op->num_specs);
-}

@@ -173,8 +173,4 @@ extern const rlo__copy_op rlo__pad_ops[];
 extern const rlo__copy_op rlo__compute_ops[];
 extern const rlo__copy_op rlo__indexed_ops[];
 
-/** RLO_OK if the attributes have names and types that the operation takes. */
-RLO_NODISCARD rlo_status rlo__copy_op_check_attributes(
-    const rlo__copy_op *op, const rlo_attributes *attributes);
-
 #endif

@@ -7,7 +7,7 @@
 #include "engine/call/kernel_call.h"
 #include "engine/gradient/tape.h"
 #include "engine/parts.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/tensor_lifetime.h"
 #include "relayout/text.h"
 
 /* -------------------------------------------------------------------- slots */

@@ -10,7 +10,7 @@
 #include "engine/parts.h"
 #include "engine/registry/input_names.h"
 #include "engine/registry/registry.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/tensor_lifetime.h"
 #include "ops/chain.h"
 #include "relayout/engine_ops.h"
 #include "relayout/text.h"
@@ -128,17 +128,21 @@ rlo_status rlo_gradient_unregister(rlo_engine *engine,
   return is_found ? RLO_OK : rlo__gradient_fail_missing(kernel_name);
 }
 
+static bool get_config(const rlo__name *name,
+                       const char *backend_name,
+                       void *out_config) {
+  (void)backend_name;
+  if (name->gradient.run != NULL) {
+    memcpy(out_config, &name->gradient, sizeof name->gradient);
+  }
+  return name->gradient.run != NULL;
+}
+
 bool rlo__gradient_find(rlo_engine *engine,
                         const char *kernel_name,
                         rlo_gradient_config *out_config) {
-  rlo__rwlock_lock_read(&engine->registry->lock);
-  const rlo__name *name = rlo__registry_find(engine->registry, kernel_name);
-  bool is_found = name != NULL && name->gradient.run != NULL;
-  if (is_found) {
-    *out_config = name->gradient;
-  }
-  rlo__rwlock_unlock(&engine->registry->lock);
-  return is_found;
+  return rlo__registry_get(
+      engine->registry, get_config, kernel_name, NULL, out_config);
 }
 
 rlo_status rlo__gradient_fail_missing(const char *kernel_name) {
@@ -158,14 +162,6 @@ rlo_status rlo_gradient_find(rlo_engine *engine,
                                  out_config,
                                  sizeof config)
              : rlo__gradient_fail_missing(kernel_name);
-}
-
-static bool get_config(rlo__name *name,
-                       const char *backend_name,
-                       void *out_config) {
-  (void)backend_name;
-  memcpy(out_config, &name->gradient, sizeof name->gradient);
-  return name->gradient.run != NULL;
 }
 
 rlo_status rlo_gradient_list(rlo_engine *engine,

@@ -6,7 +6,7 @@
 #include "engine/copy/adjoint.h"
 #include "engine/gradient/gradient.h"
 #include "engine/tensor/attributes.h"
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/tensor_lifetime.h"
 #include "ops/chain.h"
 #include "relayout/engine_ops.h"
 #include "relayout/kernel_names.h"

@@ -173,30 +173,7 @@ rlo_status rlo_kernel_unregister(rlo_engine *engine,
                             registry, kernel_name, backend_name);
 }
 
-rlo_status rlo_kernel_find(rlo_engine *engine,
-                           const char *kernel_name,
-                           const char *backend_name,
-                           rlo_kernel_config *out_config) {
-  RLO_REQUIRE(engine, kernel_name, backend_name, out_config);
-  rlo__registry *registry = engine->registry;
-  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
-  rlo__rwlock_lock_read(&registry->lock);
-  const rlo__kernel_slot *slot =
-      rlo__registry_find_kernel(registry, kernel_name, backend_name);
-  if (slot != NULL) {
-    config = slot->config;
-  }
-  rlo__rwlock_unlock(&registry->lock);
-  return slot != NULL ? rlo__report_write("kernel config",
-                                          init_name,
-                                          &config,
-                                          out_config,
-                                          sizeof config)
-                      : rlo__registry_fail_no_kernel(
-                            registry, kernel_name, backend_name);
-}
-
-static bool get_config(rlo__name *name,
+static bool get_config(const rlo__name *name,
                        const char *backend_name,
                        void *out_config) {
   const rlo__kernel_slot *slot = rlo__name_find_kernel(name, backend_name);
@@ -204,6 +181,23 @@ static bool get_config(rlo__name *name,
     memcpy(out_config, &slot->config, sizeof slot->config);
   }
   return slot != NULL;
+}
+
+rlo_status rlo_kernel_find(rlo_engine *engine,
+                           const char *kernel_name,
+                           const char *backend_name,
+                           rlo_kernel_config *out_config) {
+  RLO_REQUIRE(engine, kernel_name, backend_name, out_config);
+  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
+  return rlo__registry_get(
+             engine->registry, get_config, kernel_name, backend_name, &config)
+             ? rlo__report_write("kernel config",
+                                 init_name,
+                                 &config,
+                                 out_config,
+                                 sizeof config)
+             : rlo__registry_fail_no_kernel(
+                   engine->registry, kernel_name, backend_name);
 }
 
 rlo_status rlo_kernel_list(rlo_engine *engine,

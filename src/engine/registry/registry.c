@@ -217,6 +217,18 @@ rlo__kernel_slot *rlo__registry_next_kernel(const rlo__registry *registry,
   return next;
 }
 
+bool rlo__registry_get(rlo__registry *registry,
+                       rlo__registered_fn get,
+                       const char *kernel_name,
+                       const char *backend_name,
+                       void *out_config) {
+  rlo__rwlock_lock_read(&registry->lock);
+  const rlo__name *name = rlo__registry_find(registry, kernel_name);
+  bool is_found = name != NULL && get(name, backend_name, out_config);
+  rlo__rwlock_unlock(&registry->lock);
+  return is_found;
+}
+
 /* The beginning of a config. */
 typedef struct config_head {
   size_t struct_size;

@@ -180,9 +180,17 @@ rlo__kernel_slot *rlo__registry_next_kernel(const rlo__registry *registry,
 
 /** Gets what is registered under a name, and for a backend, as a config;
  *  returns whether there is anything. Under a lock. */
-typedef bool (*rlo__registered_fn)(rlo__name *name,
+typedef bool (*rlo__registered_fn)(const rlo__name *name,
                                    const char *backend_name,
                                    void *out_config);
+
+/** Finds what is registered under a name, and for a backend. Not under `lock`.
+ */
+bool rlo__registry_get(rlo__registry *registry,
+                       rlo__registered_fn get,
+                       const char *kernel_name,
+                       const char *backend_name,
+                       void *out_config);
 
 /**
  * Lists configs, which begin with struct_size and kernel_name, by their names.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/tensor/tensor.h"
+#include "engine/tensor/tensor_lifetime.h"
 
 #include "base/alloc.h"
 #include "base/status.h"

@@ -141,4 +141,26 @@ RLO_NODISCARD rlo_status rlo__scope_hand_out(rlo_engine *engine,
 /** Ends the scopes that were begun within the call and are open. */
 void rlo__scope_leave(void);
 
+/* tensor.c */
+
+/** Returns a new reference to the tensor's bytes on an instance, NULL for
+ *  wherever they are: computes them if they are pending, copies them if they
+ *  are elsewhere. */
+RLO_NODISCARD rlo_status rlo__tensor_need(rlo_tensor *tensor,
+                                          rlo__backend_instance *instance,
+                                          rlo__allocation **out_allocation);
+
+/** Returns a new reference to the tensor's bytes, or else to the computation
+ *  that it waits for. */
+void rlo__tensor_peek(rlo_tensor *tensor,
+                      rlo__allocation **out_allocation,
+                      rlo__pending *out_pending);
+
+/** RLO_OK for a tensor of this engine; the message names it by `role` and
+ *  `index`: "input 2 is NULL". */
+RLO_NODISCARD rlo_status rlo__tensor_check(const rlo_tensor *tensor,
+                                           const rlo_engine *engine,
+                                           const char *role,
+                                           int32_t index);
+
 #endif
