@@ -107,25 +107,6 @@ static rlo_status bring_inputs(const rlo__kernel_call *k) {
   return RLO_OK;
 }
 
-/* Replaces a reference by a new tensor with the same bytes. */
-static rlo_status make_alias(rlo_tensor **tensor) {
-  rlo_tensor *alias = NULL;
-  rlo__allocation *allocation = NULL;
-  RLO_TRY(rlo__tensor_need(*tensor, NULL, &allocation));
-  rlo_status status = rlo__tensor_create((*tensor)->engine,
-                                         (*tensor)->shape,
-                                         allocation,
-                                         (rlo__pending){NULL, NULL},
-                                         &alias);
-  if (status != RLO_OK) {
-    rlo__allocation_release(allocation);
-    return status;
-  }
-  rlo_tensor_release(*tensor);
-  *tensor = alias;
-  return RLO_OK;
-}
-
 static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
   const char *kernel_name = k->call.kernel_name;
   rlo_tensor **output = &k->call.outputs[index];
@@ -145,7 +126,7 @@ static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
   }
   for (int32_t n = 0; n < k->call.num_inputs; ++n) {
     if (k->call.inputs[n] == *output) {
-      return make_alias(output);
+      return rlo__tensor_make_alias(output);
     }
   }
   return RLO_OK;

@@ -343,12 +343,10 @@ fail:
 /* A pad with interior values: its attributes with the negative edges set to 0,
  * and the negative edges. */
 typedef struct spread_pad {
-  rlo_attributes attributes;
-  rlo_attribute items[8];
+  rlo_attribute items[2];
   int64_t put[2 * RLO_MAX_RANK];
   int64_t cut[2 * RLO_MAX_RANK];
   int64_t interior[RLO_MAX_RANK];
-  int32_t num_paddings;
   bool has_cuts;
 } spread_pad;
 
@@ -356,38 +354,24 @@ typedef struct spread_pad {
 static rlo_status read_spread_pad(const rlo_gradient_call *call,
                                   spread_pad *pad) {
   const rlo_shape *x = call->input_shapes[0];
-  int32_t capacity = (int32_t)(sizeof pad->items / sizeof pad->items[0]);
-  rlo__dims low;
-  rlo__dims high;
-  rlo__dims interior;
-  if (call->attributes->count > capacity) {
+  rlo_i64_list edges;
+  rlo_i64_list interior;
+  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "paddings", &edges));
+  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "interior", &interior));
+  if (edges.count != 2 * x->rank || interior.count != x->rank) {
     return RLO_FAIL(RLO_INTERNAL, "attributes of a pad that were not checked");
   }
-  RLO_TRY(
-      rlo__dims_get_pairs(call->attributes, "paddings", x->rank, &low, &high));
-  RLO_TRY(
-      rlo__dims_get_exactly(call->attributes, "interior", x->rank, &interior));
-  pad->num_paddings = 2 * x->rank;
+  for (int32_t k = 0; k < edges.count; ++k) {
+    int64_t edge = edges.values[k];
+    pad->put[k] = edge > 0 ? edge : 0;
+    pad->cut[k] = edge < 0 ? -edge : 0;
+    pad->has_cuts = pad->has_cuts || edge < 0;
+  }
   for (int32_t k = 0; k < x->rank; ++k) {
-    int64_t edges[2] = {low.values[k], high.values[k]};
-    for (int32_t side = 0; side < 2; ++side) {
-      int64_t edge = edges[side];
-      pad->put[2 * k + side] = edge > 0 ? edge : 0;
-      pad->cut[2 * k + side] = edge < 0 ? -edge : 0;
-      pad->has_cuts = pad->has_cuts || edge < 0;
-    }
     pad->interior[k] = x->dims[k] > 1 ? interior.values[k] : 0;
   }
-  pad->attributes = (rlo_attributes){pad->items, call->attributes->count};
-  for (int32_t i = 0; i < call->attributes->count; ++i) {
-    pad->items[i] = call->attributes->items[i];
-    if (strcmp(pad->items[i].name, "paddings") == 0) {
-      pad->items[i] =
-          rlo_attribute_i64s("paddings", pad->put, pad->num_paddings);
-    } else if (strcmp(pad->items[i].name, "interior") == 0) {
-      pad->items[i] = rlo_attribute_i64s("interior", pad->interior, x->rank);
-    }
-  }
+  pad->items[0] = rlo_attribute_i64s("paddings", pad->put, 2 * x->rank);
+  pad->items[1] = rlo_attribute_i64s("interior", pad->interior, x->rank);
   return RLO_OK;
 }
 
@@ -403,16 +387,18 @@ static rlo_status gradient_of_spread_pad(rlo_gradient_call *call,
   rlo_status status = RLO_OK;
   if (pad.has_cuts) {
     const rlo_attribute back =
-        rlo_attribute_i64s("paddings", pad.cut, pad.num_paddings);
+        rlo_attribute_i64s("paddings", pad.cut, pad.items[0].count);
     const rlo_attributes attributes = {&back, 1};
     rlo_tensor_release(dy);
     dy = NULL;
     RLO_TRY_GOTO(rlo_run_kernel(
         call->engine, "PadV2", call->dys, 1, &attributes, &dy, 1, NULL));
   }
+  /* A value to pad with has no part in the gradient. */
+  const rlo_attributes attributes = {pad.items, 2};
   rlo_gradient_call whole = *call;
   whole.dys = &dy;
-  whole.attributes = &pad.attributes;
+  whole.attributes = &attributes;
   status = gradient_of_whole_pad(&whole, payload);
 fail:
   rlo_tensor_release(dy);

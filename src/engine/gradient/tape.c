@@ -311,10 +311,7 @@ static rlo_status own_outputs(rlo_tensor **outputs,
       is_own = is_own && outputs[j] != outputs[k];
     }
     if (!is_own) {
-      rlo_tensor *view = NULL;
-      RLO_TRY(rlo_tensor_view(outputs[k], rlo_tensor_shape(outputs[k]), &view));
-      rlo_tensor_release(outputs[k]);
-      outputs[k] = view;
+      RLO_TRY(rlo__tensor_make_alias(&outputs[k]));
     }
   }
   return RLO_OK;

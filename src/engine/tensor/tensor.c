@@ -403,8 +403,10 @@ fail:
 /* -------------------------------------------------------------------- views */
 
 static rlo_status check_view(const rlo_shape *from, const rlo_shape *to) {
-  bool is_bitcast = false;
-  RLO_TRY(rlo_shape_reshape_is_bitcast(from, to, 0, &is_bitcast));
+  bool is_bitcast = rlo_shape_equal(from, to);
+  if (!is_bitcast) {
+    RLO_TRY(rlo_shape_reshape_is_bitcast(from, to, 0, &is_bitcast));
+  }
   if (!is_bitcast) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the view's shape is no bitcast of the tensor's: elements "
@@ -480,4 +482,12 @@ const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
   rlo__allocation_release(allocation);
   rlo__pending_release(pending);
   return name;
+}
+
+rlo_status rlo__tensor_make_alias(rlo_tensor **tensor) {
+  rlo_tensor *alias = NULL;
+  RLO_TRY(rlo_tensor_view(*tensor, &(*tensor)->shape->shape, &alias));
+  rlo_tensor_release(*tensor);
+  *tensor = alias;
+  return RLO_OK;
 }

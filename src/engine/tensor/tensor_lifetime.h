@@ -156,6 +156,10 @@ void rlo__tensor_peek(rlo_tensor *tensor,
                       rlo__allocation **out_allocation,
                       rlo__pending *out_pending);
 
+/** Replaces a reference by one to a view of the whole tensor: a tape knows a
+ *  tensor by the kernel that made it. */
+RLO_NODISCARD rlo_status rlo__tensor_make_alias(rlo_tensor **tensor);
+
 /** RLO_OK for a tensor of this engine; the message names it by `role` and
  *  `index`: "input 2 is NULL". */
 RLO_NODISCARD rlo_status rlo__tensor_check(const rlo_tensor *tensor,
