@@ -49,19 +49,14 @@ static rlo_status register_kernel(rlo_engine *engine,
                                   const rlo__copy_op *op,
                                   const char *backend_name) {
   static const char *const one_result[] = {"y"};
-  rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
+  rlo_kernel_config config = op->kernel;
+  config.struct_size = sizeof config;
   config.kernel_name = op->name;
   config.backend_name = backend_name;
-  config.min_inputs = op->min_inputs;
-  config.max_inputs = op->max_inputs;
-  config.input_names = op->input_names;
-  config.num_input_names = op->num_input_names;
   if (op->count == NULL) {
     config.output_names = one_result;
     config.num_output_names = 1;
   }
-  config.attributes = op->specs;
-  config.num_attributes = op->num_specs;
   config.infer = rlo__copy_op_infer;
   /* Never written through. */
   config.payload = (void *)(uintptr_t)op;

@@ -355,9 +355,9 @@ static rlo_status note(void *payload, const rlo__record *record) {
   snprintf(t->words + length,
            sizeof t->words - length,
            "%s/%d/%d ",
-           record->kernel_name,
-           record->num_inputs,
-           record->num_outputs);
+           record->call->kernel_name,
+           record->call->num_inputs,
+           record->call->num_outputs);
   return t->status;
 }
 

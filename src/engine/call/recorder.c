@@ -51,7 +51,7 @@ rlo_status rlo__recorder_notify(const rlo__record *record) {
     return RLO_OK;
   }
   for (rlo__recorder *r = newest; r != NULL; r = r->below) {
-    if (r->engine == record->engine) {
+    if (r->engine == record->call->engine) {
       RLO_TRY(r->record(r->payload, record));
     }
   }

@@ -8,18 +8,11 @@
 /** A kernel that ran. All parts are borrowed for the call; tensors may be
  *  retained, attributes cloned. */
 typedef struct rlo__record {
-  rlo_engine *engine;
-  const char *kernel_name;
-  /** Names the inputs and outputs; NULL: they have no names. */
+  /** The caller's tensors, on any backend. The outputs are distinct from the
+   *  inputs, also where they share memory. The backend is not set. */
+  const rlo_kernel_call *call;
+  /** Names the outputs; NULL: they have no names. */
   const rlo_kernel_config *config;
-  /** The caller's tensors, on any backend. */
-  rlo_tensor *const *inputs;
-  int32_t num_inputs;
-  /** Checked; may be NULL. */
-  const rlo_attributes *attributes;
-  /** Distinct from the inputs, also where they share memory. */
-  rlo_tensor *const *outputs;
-  int32_t num_outputs;
   /** A gradient that overrides the registered one, and the tensors that it
    *  saved; NULL: the registered one. */
   const rlo_gradient_config *gradient;

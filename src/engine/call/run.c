@@ -32,8 +32,10 @@ static rlo_status check_call(const rlo__bound_kernel *bound,
   if (op != NULL) {
     return rlo__copy_op_has(op, RLO__COPY_CHECKS_ATTRIBUTES)
                ? rlo__attributes_check_items(attributes)
-               : rlo_attributes_check(
-                     attributes, op->name, op->specs, op->num_specs);
+               : rlo_attributes_check(attributes,
+                                      op->name,
+                                      op->kernel.attributes,
+                                      op->kernel.num_attributes);
   }
   return config->attributes == NULL
              ? RLO_OK
@@ -196,14 +198,7 @@ static rlo_status run_checked(rlo__kernel_call *k) {
                     call->backend_name,
                     (long long)leaked);
   }
-  const rlo__record record = {.engine = call->engine,
-                              .kernel_name = call->kernel_name,
-                              .config = &k->bound->config,
-                              .inputs = call->inputs,
-                              .num_inputs = call->num_inputs,
-                              .attributes = call->attributes,
-                              .outputs = call->outputs,
-                              .num_outputs = call->num_outputs};
+  const rlo__record record = {.call = call, .config = &k->bound->config};
   return rlo__recorder_notify(&record);
 }
 

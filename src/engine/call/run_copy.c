@@ -7,11 +7,13 @@
 #include "engine/call/kernel_call.h"
 #include "engine/call/profile.h"
 #include "engine/parts.h"
+#include "ops/chain.h"
 
-/* The attributes of a call, and in addition the value that was input 1. */
+/* The attributes of a pad, each of which is given once, and in addition the
+ * value that was input 1. */
 typedef struct with_value {
   rlo_attributes attributes;
-  rlo_attribute *items;
+  rlo_attribute items[8];
   int64_t words[2];
 } with_value;
 
@@ -24,9 +26,7 @@ static rlo_status read_element(rlo_tensor *value, uint8_t out_bits[16]) {
     return rlo_tensor_read(value, out_bits, bytes);
   }
   rlo_shape plain;
-  rlo_layout layout = rlo_layout_row_major(0);
-  layout.element_size_bits = shape->layout.element_size_bits;
-  RLO_TRY(rlo_shape_make_with_layout(shape->dtype, NULL, 0, &layout, &plain));
+  RLO_TRY(rlo__ops_shape_like(shape, NULL, 0, &plain));
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   void *memory = rlo__alloc((size_t)bytes);
   rlo_status status = RLO_OUT_OF_MEMORY;
@@ -64,19 +64,16 @@ static rlo_status take_value(const rlo__kernel_call *k,
   RLO_TRY(read_element(value, bytes));
   keep_value_bits(rlo_tensor_shape(value)->dtype, bytes);
   memcpy(out->words, bytes, sizeof out->words);
-  int32_t count = k->call.attributes != NULL ? k->call.attributes->count : 0;
-  out->items = rlo__alloc_array((size_t)count + 1, sizeof *out->items);
-  if (out->items == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  const rlo_attributes *given = k->call.attributes;
+  int32_t count = given != NULL ? given->count : 0;
+  if (count >= (int32_t)(sizeof out->items / sizeof out->items[0])) {
+    return RLO_FAIL(RLO_INTERNAL, "attributes of a pad that were not checked");
   }
-  if (count > 0) {
-    memcpy(out->items,
-           k->call.attributes->items,
-           (size_t)count * sizeof *out->items);
+  for (int32_t n = 0; n < count; ++n) {
+    out->items[n] = given->items[n];
   }
   out->items[count] = rlo_attribute_i64s("value_bits", out->words, 2);
-  out->attributes.items = out->items;
-  out->attributes.count = count + 1;
+  out->attributes = (rlo_attributes){out->items, count + 1};
   return RLO_OK;
 }
 
@@ -138,7 +135,7 @@ fail:
 
 rlo_status rlo__kernel_call_run_copy(rlo__kernel_call *k) {
   const rlo__copy_op *op = k->bound->config.built_in;
-  with_value value = {{NULL, 0}, NULL, {0, 0}};
+  with_value value;
   const rlo_attributes *attributes = k->call.attributes;
   int32_t num_inputs = k->call.num_inputs;
   rlo__call_plan *plan = NULL;
@@ -155,7 +152,6 @@ rlo_status rlo__kernel_call_run_copy(rlo__kernel_call *k) {
   }
 fail:
   rlo__call_plan_release(plan);
-  rlo__free(value.items);
   return status;
 }
 

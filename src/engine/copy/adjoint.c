@@ -58,8 +58,8 @@ static rlo_status find_op(const char *name,
                     "'%s' is no built-in movement of one array to another",
                     name);
   }
-  if (num_inputs < op->min_inputs ||
-      (op->max_inputs >= 0 && num_inputs > op->max_inputs)) {
+  if (num_inputs < op->kernel.min_inputs ||
+      (op->kernel.max_inputs >= 0 && num_inputs > op->kernel.max_inputs)) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "'%s' does not have %d inputs", name, num_inputs);
   }
@@ -103,8 +103,8 @@ static rlo_status fill_in(const rlo_attributes *attributes,
   a->call.inputs = inputs;
   return rlo_attributes_check(&a->attributes,
                               a->call.op->name,
-                              a->call.op->specs,
-                              a->call.op->num_specs);
+                              a->call.op->kernel.attributes,
+                              a->call.op->kernel.num_attributes);
 }
 
 rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,

@@ -164,12 +164,14 @@ rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
     rlo_status status = rlo_shape_validate(inputs[n]);
     if (status != RLO_OK) {
       rlo__input_text text;
-      return rlo__status_prefix(
-          status,
-          "%s: %s: ",
-          op->name,
-          rlo__input_text_make(
-              op->input_names, op->num_input_names, num_inputs, n, &text));
+      return rlo__status_prefix(status,
+                                "%s: %s: ",
+                                op->name,
+                                rlo__input_text_make(op->kernel.input_names,
+                                                     op->kernel.num_input_names,
+                                                     num_inputs,
+                                                     n,
+                                                     &text));
     }
   }
   if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {

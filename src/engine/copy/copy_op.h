@@ -60,13 +60,8 @@ enum {
  */
 typedef struct rlo__copy_op {
   const char *name;
-  /** max_inputs -1: any number. */
-  int32_t min_inputs, max_inputs;
-  /** The input names of rlo_kernel_config. */
-  const char *const *input_names;
-  int32_t num_input_names;
-  const rlo_attribute_spec *specs;
-  int32_t num_specs;
+  /** The inputs and the attributes; max_inputs -1: any number. */
+  rlo_kernel_config kernel;
   uint32_t flags;
   /** The number of results; NULL: one. */
   rlo_status (*count)(const rlo__copy_call *call, int32_t *out_count);
@@ -91,15 +86,16 @@ typedef struct rlo__copy_op {
 } rlo__copy_op;
 
 /** For the rows of operations. */
-#define RLO__COPY_SPECS(...)                                                 \
-  .specs = (const rlo_attribute_spec[]){__VA_ARGS__},                        \
-  .num_specs = (int32_t)(sizeof((const rlo_attribute_spec[]){__VA_ARGS__}) / \
-                         sizeof(rlo_attribute_spec))
+#define RLO__COPY_SPECS(...)                                        \
+  .kernel.attributes = (const rlo_attribute_spec[]){__VA_ARGS__},   \
+  .kernel.num_attributes =                                          \
+      (int32_t)(sizeof((const rlo_attribute_spec[]){__VA_ARGS__}) / \
+                sizeof(rlo_attribute_spec))
 /** The number of inputs and, behind it, their names. */
-#define RLO__COPY_INPUTS(min, max, ...)              \
-  .min_inputs = min, .max_inputs = max,              \
-  .input_names = (const char *const[]){__VA_ARGS__}, \
-  .num_input_names =                                 \
+#define RLO__COPY_INPUTS(min, max, ...)                     \
+  .kernel.min_inputs = min, .kernel.max_inputs = max,       \
+  .kernel.input_names = (const char *const[]){__VA_ARGS__}, \
+  .kernel.num_input_names =                                 \
       (int32_t)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *))
 
 static inline bool rlo__copy_op_has(const rlo__copy_op *op, uint32_t flag) {

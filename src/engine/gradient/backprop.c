@@ -427,7 +427,8 @@ static rlo_status check_product(const rlo_engine *engine,
 typedef struct product {
   /** The kernel's call; what it would return is known if the gradient saves it.
    */
-  rlo__record record;
+  rlo_kernel_call call;
+  const rlo_kernel_config *kernel;
   rlo_gradient_config gradient;
   int32_t num_dys;
   const rlo_shape **input_shapes;
@@ -438,7 +439,7 @@ typedef struct product {
 } product;
 
 static rlo_status make_room(product *p) {
-  size_t num_inputs = (size_t)p->record.num_inputs;
+  size_t num_inputs = (size_t)p->call.num_inputs;
   size_t num_dys = (size_t)p->num_dys;
   p->input_shapes = rlo__alloc_array(num_inputs, sizeof(rlo_shape *));
   p->output_shapes = rlo__alloc_array(num_dys, sizeof *p->output_shapes);
@@ -455,7 +456,7 @@ static rlo_status make_room(product *p) {
 
 /* Reports every error of the arguments, before a kernel runs. */
 static rlo_status check_dys(product *p, rlo_tensor *const *dys) {
-  const rlo__record *r = &p->record;
+  const rlo_kernel_call *r = &p->call;
   int32_t count = 0;
   for (int32_t n = 0; n < r->num_inputs; ++n) {
     p->input_shapes[n] = rlo_tensor_shape(r->inputs[n]);
@@ -485,7 +486,7 @@ static rlo_status check_dys(product *p, rlo_tensor *const *dys) {
 
 /* Runs the kernel if its gradient saves results, and then the gradient. */
 static rlo_status run_product(product *p, rlo_tensor *const *dys) {
-  rlo__record *r = &p->record;
+  rlo_kernel_call *r = &p->call;
   for (int32_t k = 0; k < p->num_dys; ++k) {
     p->dys[k] = rlo_tensor_retain(dys[k]);
     if (p->dys[k] == NULL) {
@@ -493,7 +494,7 @@ static rlo_status run_product(product *p, rlo_tensor *const *dys) {
           r->engine, &p->output_shapes[k], RLO_DTYPE_ZERO, &p->dys[k]));
     }
   }
-  if (rlo__gradient_saves_outputs(&p->gradient, r->config)) {
+  if (rlo__gradient_saves_outputs(&p->gradient, p->kernel)) {
     RLO_TRY(rlo_run_kernel(r->engine,
                            r->kernel_name,
                            r->inputs,
@@ -504,7 +505,8 @@ static rlo_status run_product(product *p, rlo_tensor *const *dys) {
                            NULL));
     r->num_outputs = p->num_dys;
   }
-  RLO_TRY(rlo__tape_node_create(r, &p->gradient, &p->node));
+  const rlo__record record = {.call = r, .config = p->kernel};
+  RLO_TRY(rlo__tape_node_create(&record, &p->gradient, &p->node));
   rlo_gradient_call call = p->node->call;
   call.dys = p->dys;
   call.num_outputs = p->num_dys;
@@ -524,24 +526,26 @@ rlo_status rlo_vjp(rlo_engine *engine,
                    rlo_tensor **out_dxs) {
   RLO_REQUIRE(engine, kernel_name, inputs, dys, out_dxs);
   RLO_TRY(check_product(engine, kernel_name, num_inputs, dys, num_dys));
-  product p = {.record = {.engine = engine,
-                          .inputs = inputs,
-                          .num_inputs = num_inputs,
-                          .attributes = attributes},
+  product p = {.call = {.engine = engine,
+                        .inputs = inputs,
+                        .num_inputs = num_inputs,
+                        .attributes = attributes},
                .num_dys = num_dys};
   rlo__bound_kernel *bound = NULL;
   if (!rlo__gradient_find(engine, kernel_name, &p.gradient)) {
     return rlo__gradient_fail_missing(kernel_name);
   }
   RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, &bound, NULL));
-  p.record.kernel_name = p.gradient.kernel_name;
-  p.record.config = &bound->config;
+  p.call.kernel_name = p.gradient.kernel_name;
+  p.kernel = &bound->config;
+  p.call.input_names = bound->config.input_names;
+  p.call.num_input_names = bound->config.num_input_names;
   rlo__scope_enter();
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(
       rlo__kernel_check_inputs(&bound->config, engine, inputs, num_inputs));
   RLO_TRY_GOTO(make_room(&p));
-  p.record.outputs = p.outputs;
+  p.call.outputs = p.outputs;
   RLO_TRY_GOTO(check_dys(&p, dys));
   for (int32_t n = 0; n < num_inputs; ++n) {
     p.wants[n] = wants == NULL || wants[n];

@@ -97,19 +97,19 @@ static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
     return RLO_OK;
   }
   RLO_TRY(check_saved_names(gradient, kernel));
-  for (int32_t n = 0; n < record->num_inputs; ++n) {
+  for (int32_t n = 0; n < record->call->num_inputs; ++n) {
     const char *name =
         rlo__input_name(kernel->input_names, kernel->num_input_names, n);
     if (gradient->saves_all_inputs ||
         saves(gradient, gradient->saved_inputs, n, name)) {
-      save_one(node, record->inputs[n], name);
+      save_one(node, record->call->inputs[n], name);
     }
   }
-  for (int32_t k = 0; k < record->num_outputs; ++k) {
+  for (int32_t k = 0; k < record->call->num_outputs; ++k) {
     const char *name =
         k < kernel->num_output_names ? kernel->output_names[k] : NULL;
     if (saves(gradient, gradient->saved_outputs, k, name)) {
-      save_one(node, record->outputs[k], name);
+      save_one(node, record->call->outputs[k], name);
     }
   }
   return RLO_OK;
@@ -158,7 +158,8 @@ static rlo__tape_node *node_alloc(size_t num_tensors, size_t num_saved) {
 rlo_status rlo__tape_node_create(const rlo__record *record,
                                  const rlo_gradient_config *gradient,
                                  rlo__tape_node **out_node) {
-  const int32_t num_tensors = record->num_inputs + record->num_outputs;
+  const int32_t num_tensors =
+      record->call->num_inputs + record->call->num_outputs;
   rlo__tape_node *node = node_alloc(
       (size_t)num_tensors,
       (size_t)(record->gradient != NULL ? record->num_saved : num_tensors));
@@ -166,23 +167,22 @@ rlo_status rlo__tape_node_create(const rlo__record *record,
     return RLO_OUT_OF_MEMORY;
   }
   node->gradient = *gradient;
-  node->call = (rlo_gradient_call){.engine = record->engine,
-                                   .kernel_name = record->kernel_name,
-                                   .num_outputs = record->num_outputs,
-                                   .saved = node->saved,
-                                   .saved_names = node->saved_names,
-                                   .input_shapes = node->shapes,
-                                   .num_inputs = record->num_inputs,
-                                   .attributes = record->attributes};
-  if (record->config != NULL) {
-    node->call.input_names = record->config->input_names;
-    node->call.num_input_names = record->config->num_input_names;
+  node->call =
+      (rlo_gradient_call){.engine = record->call->engine,
+                          .kernel_name = record->call->kernel_name,
+                          .num_outputs = record->call->num_outputs,
+                          .saved = node->saved,
+                          .saved_names = node->saved_names,
+                          .input_shapes = node->shapes,
+                          .num_inputs = record->call->num_inputs,
+                          .input_names = record->call->input_names,
+                          .num_input_names = record->call->num_input_names,
+                          .attributes = record->call->attributes};
+  for (int32_t n = 0; n < record->call->num_inputs; ++n) {
+    note_tensor(node, n, record->call->inputs[n]);
   }
-  for (int32_t n = 0; n < record->num_inputs; ++n) {
-    note_tensor(node, n, record->inputs[n]);
-  }
-  for (int32_t k = 0; k < record->num_outputs; ++k) {
-    note_tensor(node, record->num_inputs + k, record->outputs[k]);
+  for (int32_t k = 0; k < record->call->num_outputs; ++k) {
+    note_tensor(node, record->call->num_inputs + k, record->call->outputs[k]);
   }
   rlo_status status = gradient->run != NULL ? save(node, record) : RLO_OK;
   if (status != RLO_OK) {
@@ -202,7 +202,8 @@ static rlo_status record_kernel(void *payload, const rlo__record *record) {
     return RLO_OK;
   }
   if (record->gradient == NULL) {
-    (void)rlo__gradient_find(record->engine, record->kernel_name, &found);
+    (void)rlo__gradient_find(
+        record->call->engine, record->call->kernel_name, &found);
   }
   RLO_TRY(rlo__array_reserve(&tape->nodes,
                              sizeof(rlo__tape_node *),
@@ -212,7 +213,7 @@ static rlo_status record_kernel(void *payload, const rlo__record *record) {
   RLO_TRY(rlo__tape_node_create(
       record, record->gradient != NULL ? record->gradient : &found, &node));
   rlo_status status =
-      rlo_attributes_clone(record->attributes, &node->attributes);
+      rlo_attributes_clone(record->call->attributes, &node->attributes);
   if (status != RLO_OK) {
     rlo__tape_node_release(node);
     return status;
@@ -361,12 +362,13 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
   }
   RLO_TRY_GOTO(check_outputs(engine, made, num_outputs));
   RLO_TRY_GOTO(own_outputs(made, num_outputs, first_new_id));
-  const rlo__record record = {.engine = engine,
-                              .kernel_name = name,
-                              .inputs = inputs,
-                              .num_inputs = num_inputs,
-                              .outputs = made,
-                              .num_outputs = num_outputs,
+  const rlo_kernel_call call = {.engine = engine,
+                                .kernel_name = name,
+                                .inputs = inputs,
+                                .num_inputs = num_inputs,
+                                .outputs = made,
+                                .num_outputs = num_outputs};
+  const rlo__record record = {.call = &call,
                               .gradient = &config,
                               .saved = saver.tensors,
                               .num_saved = saver.count};

@@ -94,37 +94,29 @@ const rlo_attribute *rlo_attributes_find(const rlo_attributes *attributes,
   return NULL;
 }
 
-/* Finds an attribute of one of the types; NULL, with the status set, if there
- * is none. */
-static const rlo_attribute *find(const rlo_attributes *attributes,
-                                 const char *name,
-                                 uint32_t wanted,
-                                 rlo_status *out_status) {
-  const rlo_attribute *attribute = rlo_attributes_find(attributes, name);
-  *out_status = RLO_OK;
-  if (attribute == NULL) {
-    *out_status = RLO_FAIL(RLO_NOT_FOUND, "attribute '%s' is missing", name);
-    return NULL;
+/* Finds an attribute of one of the types. */
+static rlo_status find(const rlo_attributes *attributes,
+                       const char *name,
+                       uint32_t wanted,
+                       const rlo_attribute **out_attribute) {
+  *out_attribute = rlo_attributes_find(attributes, name);
+  if (*out_attribute == NULL) {
+    return RLO_FAIL(RLO_NOT_FOUND, "attribute '%s' is missing", name);
   }
-  if (!is_of(attribute, wanted)) {
-    *out_status = fail_type(attribute, wanted);
-    return NULL;
-  }
-  return attribute;
+  return is_of(*out_attribute, wanted) ? RLO_OK
+                                       : fail_type(*out_attribute, wanted);
 }
 
 /* Defines the getter of one type; `value` is made of `found`. */
-#define GETTER(function, type_of_value, wanted, ...)                      \
-  rlo_status function(const rlo_attributes *attributes,                   \
-                      const char *name,                                   \
-                      type_of_value *out_value) {                         \
-    RLO_REQUIRE(name, out_value);                                         \
-    rlo_status status = RLO_OK;                                           \
-    const rlo_attribute *found = find(attributes, name, wanted, &status); \
-    if (found != NULL) {                                                  \
-      *out_value = __VA_ARGS__;                                           \
-    }                                                                     \
-    return status;                                                        \
+#define GETTER(function, type_of_value, wanted, ...)    \
+  rlo_status function(const rlo_attributes *attributes, \
+                      const char *name,                 \
+                      type_of_value *out_value) {       \
+    RLO_REQUIRE(name, out_value);                       \
+    const rlo_attribute *found = NULL;                  \
+    RLO_TRY(find(attributes, name, wanted, &found));    \
+    *out_value = __VA_ARGS__;                           \
+    return RLO_OK;                                      \
   }
 
 /* The same of a list, or of a single value. */
@@ -177,12 +169,9 @@ rlo_status rlo_attributes_get_f64(const rlo_attributes *attributes,
                                   const char *name,
                                   double *out_value) {
   RLO_REQUIRE(name, out_value);
-  rlo_status status = RLO_OK;
-  const rlo_attribute *found =
-      find(attributes, name, RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, &status);
-  if (found == NULL) {
-    return status;
-  }
+  const rlo_attribute *found = NULL;
+  RLO_TRY(
+      find(attributes, name, RLO_ATTRIBUTE_F64 | RLO_ATTRIBUTE_I64, &found));
   double value = found->value.f64;
   if (found->type == RLO_ATTRIBUTE_I64) {
     value = (double)found->value.i64;

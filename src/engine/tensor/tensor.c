@@ -7,6 +7,7 @@
 #include "engine/parts.h"
 #include "engine/registry/registry.h"
 #include "move/memory.h"
+#include "ops/chain.h"
 #include "relayout/engine_opencl.h"
 #include "relayout/ops.h"
 #include "relayout/xla/bitcast.h"
@@ -66,9 +67,7 @@ rlo_status rlo_tensor_create_constant(rlo_engine *engine,
   RLO_TRY(rlo_dtype_constant_bits(shape->dtype, constant, bits));
   /* One element, broadcast into the layout. */
   rlo_shape one;
-  rlo_layout scalar = rlo_layout_row_major(0);
-  scalar.element_size_bits = shape->layout.element_size_bits;
-  RLO_TRY(rlo_shape_make_with_layout(shape->dtype, NULL, 0, &scalar, &one));
+  RLO_TRY(rlo__ops_shape_like(shape, NULL, 0, &one));
   rlo_chain *chain = NULL;
   rlo_problem_list *problems = NULL;
   rlo_status status = RLO_OUT_OF_MEMORY;
