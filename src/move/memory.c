@@ -162,7 +162,7 @@ void rlo__memory_set_ready(rlo__memory *memory, cl_event event) {
   }
   memory->ready = event;
   if (!memory->place->is_external) {
-    memory->written_by = rlo__command_watch_add(&memory->place->watch, event);
+    memory->written_by = rlo__place_add_command(memory->place, event);
   }
 }
 
@@ -225,7 +225,7 @@ rlo_status rlo__memory_check_commands(const rlo__memory *memory) {
     return RLO_OK;
   }
   if (memory->written_by > 0) {
-    return rlo__command_watch_check(&memory->place->watch, memory->written_by);
+    return rlo__place_check_command(memory->place, memory->written_by);
   }
   /* The caller's event. */
   if (memory->ready == NULL) {

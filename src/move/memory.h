@@ -21,7 +21,7 @@ typedef struct rlo__memory {
    *  ensures it. */
   cl_event ready;
   /** The command of the queue that writes the data last
-   *  (runtime/command_watch.h); 0: none does. */
+   *  (rlo__place_add_command); 0: none does. */
   int64_t written_by;
 } rlo__memory;
 

@@ -10,10 +10,14 @@
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
 
+enum {
+  /** So many commands are kept before it is looked which are complete. */
+  MANY_COMMANDS = 64
+};
+
 static rlo_status open_queue(rlo__place *place, bool is_profiling) {
   const rlo_context *context = place->context;
   cl_int code = CL_SUCCESS;
-  RLO_TRY(rlo__command_watch_init(&place->watch));
   place->queue =
       clCreateCommandQueue(context->cl_context,
                            context->cl_device,
@@ -78,7 +82,11 @@ void rlo__place_release(rlo__place *place) {
   }
   const bool is_here = place->context == NULL ||
                        rlo__context_check_process(place->context) == RLO_OK;
-  rlo__command_watch_deinit(&place->watch, is_here);
+  /* In a child of fork, events are left alone. */
+  for (size_t n = 0; is_here && n < place->num_commands; ++n) {
+    clReleaseEvent(place->commands[n].event);
+  }
+  rlo__free(place->commands);
   if (place->queue != NULL && is_here) {
     clReleaseCommandQueue(place->queue);
   }
@@ -147,4 +155,103 @@ rlo_place_choice rlo_place_choose(const rlo_problem *problem) {
   return problem->src_bytes > large || problem->dst_bytes > large
              ? RLO_PLACE_DEVICE
              : RLO_PLACE_HOST_IS_SOONER;
+}
+
+/* ----------------------------------------------------------------- commands */
+
+/** All commands until now may have read what number `first` did not write. */
+static void note_failure(rlo__place *place, int64_t first, cl_int code) {
+  const rlo__command_range range = {first, place->newest_command};
+  rlo__command_range *last =
+      place->num_failed > 0 ? &place->failed[place->num_failed - 1] : NULL;
+  place->failed_code = code;
+  if (last != NULL &&
+      (first <= last->last || place->num_failed == RLO__PLACE_MAX_FAILED)) {
+    last->last = range.last;
+  } else {
+    place->failed[place->num_failed++] = range;
+  }
+}
+
+/** The status of a command; what cannot be asked has failed. */
+static cl_int execution_of(cl_event event) {
+  cl_int execution = CL_COMPLETE;
+  cl_int code = clGetEventInfo(event,
+                               CL_EVENT_COMMAND_EXECUTION_STATUS,
+                               sizeof execution,
+                               &execution,
+                               NULL);
+  return code == CL_SUCCESS ? execution : code;
+}
+
+/** Forgets the commands that are complete. Those of an in-order queue complete
+ *  in order. */
+static void settle(rlo__place *place) {
+  size_t done = 0;
+  for (; done < place->num_commands; ++done) {
+    const rlo__placed_command *command = &place->commands[done];
+    cl_int execution = execution_of(command->event);
+    if (execution > CL_COMPLETE) {
+      break;
+    }
+    if (execution < 0) {
+      note_failure(place, command->number, execution);
+    }
+    clReleaseEvent(command->event);
+  }
+  if (done > 0) {
+    place->num_commands -= done;
+    memmove(place->commands,
+            &place->commands[done],
+            place->num_commands * sizeof place->commands[0]);
+  }
+}
+
+int64_t rlo__place_add_command(rlo__place *place, cl_event event) {
+  rlo__mutex_lock(&place->mutex);
+  if (place->num_commands >= MANY_COMMANDS) {
+    settle(place);
+  }
+  const int64_t number = ++place->newest_command;
+  if (rlo__array_reserve(&place->commands,
+                         sizeof place->commands[0],
+                         place->num_commands + 1,
+                         &place->commands_capacity) == RLO_OK &&
+      clRetainEvent(event) == CL_SUCCESS) {
+    place->commands[place->num_commands++] =
+        (rlo__placed_command){event, number};
+  } else {
+    cl_int code = clWaitForEvents(1, &event);
+    if (code != CL_SUCCESS) {
+      note_failure(place, number, code);
+    }
+  }
+  rlo__mutex_unlock(&place->mutex);
+  return number;
+}
+
+static bool has_failed(const rlo__place *place, int64_t number) {
+  for (int32_t i = 0; i < place->num_failed; ++i) {
+    if (place->failed[i].first <= number && number <= place->failed[i].last) {
+      return true;
+    }
+  }
+  return false;
+}
+
+rlo_status rlo__place_check_command(rlo__place *place, int64_t number) {
+  rlo__mutex_lock(&place->mutex);
+  settle(place);
+  const bool is_failed = has_failed(place, number);
+  const cl_int code = place->failed_code;
+  rlo__mutex_unlock(&place->mutex);
+  return is_failed ? rlo__status_fail_cl(
+                         RLO_DEVICE,
+                         "clGetEventInfo",
+                         code,
+                         "a kernel that this data may depend on has failed "
+                         "with %s (%d)",
+                         rlo__cl_error_name(code),
+                         (int)code)
+                   : RLO_OK;
 }

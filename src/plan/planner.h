@@ -3,6 +3,7 @@
 #define RLO_PLAN_PLANNER_H
 
 #include "plan/planning.h"
+#include "plan/wisdom.h"
 
 /** The planner's decision. */
 typedef struct rlo__choice {

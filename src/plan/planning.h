@@ -3,7 +3,6 @@
 #define RLO_PLAN_PLANNING_H
 
 #include "plan/geometry.h"
-#include "plan/wisdom.h"
 
 /** A request to the planner. Everything is borrowed for the call. */
 typedef struct rlo__plan_request {
@@ -18,7 +17,7 @@ typedef struct rlo__plan_request {
   int64_t src_alignment_bytes;
   int64_t dst_alignment_bytes;
   /** NULL: none. */
-  const rlo__wisdom *wisdom;
+  const struct rlo__wisdom *wisdom;
   /** Fill in the candidates of the choice, which takes longer. */
   bool is_explaining;
 } rlo__plan_request;

@@ -495,24 +495,20 @@ static rlo_status visit_entries(const rlo__directory *directory,
              : rlo__status_prefix(status, "cache \"%s\": ", info->path);
 }
 
-static rlo_status check_size(const rlo_cache_info *info) {
-  return rlo__options_check_size(
-      "cache info", "RLO_CACHE_INFO_INIT", info, sizeof *info);
-}
-
-static rlo_status write_info(const rlo_cache_info *info,
-                             rlo_cache_info *out_info) {
-  return rlo__report_write(
-      "cache info", "RLO_CACHE_INFO_INIT", info, out_info, sizeof *info);
-}
-
-rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
-  RLO_REQUIRE(out_info);
-  RLO_TRY(check_size(out_info));
+/** Tells of the directory, and deletes its entries if `is_clearing`.
+ *  @param out_info  may be NULL. */
+static rlo_status look(const char *path,
+                       bool is_clearing,
+                       rlo_cache_info *out_info) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
+  if (out_info != NULL) {
+    RLO_TRY(rlo__options_check_size(
+        "cache info", "RLO_CACHE_INFO_INIT", out_info, sizeof info));
+  }
   rlo__directory directory;
   rlo_status status = find_directory(path, &info, &directory);
-  if (status == RLO_OUT_OF_MEMORY) {
+  if (status == RLO_OUT_OF_MEMORY ||
+      (is_clearing && status != RLO_OK && status != RLO_NOT_FOUND)) {
     return status;
   }
   /* A directory that does not exist will be created. */
@@ -522,27 +518,23 @@ rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
     copy_cut(info.reason, sizeof info.reason, rlo_error_last()->message);
   }
   if (status == RLO_OK) {
-    status = visit_entries(&directory, false, &info);
+    status = visit_entries(&directory, is_clearing, &info);
     rlo__directory_close(&directory);
     RLO_TRY(status);
   }
-  return write_info(&info, out_info);
+  return out_info != NULL ? rlo__report_write("cache info",
+                                              "RLO_CACHE_INFO_INIT",
+                                              &info,
+                                              out_info,
+                                              sizeof info)
+                          : RLO_OK;
+}
+
+rlo_status rlo_cache_inspect(const char *path, rlo_cache_info *out_info) {
+  RLO_REQUIRE(out_info);
+  return look(path, false, out_info);
 }
 
 rlo_status rlo_cache_clear(const char *path, rlo_cache_info *out_info) {
-  if (out_info != NULL) {
-    RLO_TRY(check_size(out_info));
-  }
-  rlo_cache_info info = RLO_CACHE_INFO_INIT;
-  rlo__directory directory;
-  rlo_status status = find_directory(path, &info, &directory);
-  if (status == RLO_OK) {
-    status = visit_entries(&directory, true, &info);
-    rlo__directory_close(&directory);
-    info.is_usable = true;
-  } else if (status == RLO_NOT_FOUND) {
-    status = RLO_OK;
-  }
-  RLO_TRY(status);
-  return out_info != NULL ? write_info(&info, out_info) : RLO_OK;
+  return look(path, true, out_info);
 }

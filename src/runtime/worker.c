@@ -7,11 +7,9 @@
 
 struct rlo__worker {
   rlo__mutex mutex;
-  /** A job was queued, or the worker is ending. */
+  /** A job was queued or has run, or the worker is ending. */
   rlo__cond news;
-  /** No job is queued or running. */
-  rlo__cond idle;
-  bool has_mutex, has_news, has_idle;
+  bool has_mutex, has_news;
   /** The mutex guards the fields below. */
   rlo__thread thread;
   bool has_thread, is_running, is_ending;
@@ -22,9 +20,6 @@ struct rlo__worker {
 };
 
 static void free_worker(rlo__worker *worker) {
-  if (worker->has_idle) {
-    rlo__cond_deinit(&worker->idle);
-  }
   if (worker->has_news) {
     rlo__cond_deinit(&worker->news);
   }
@@ -46,8 +41,6 @@ rlo_status rlo__worker_create(rlo__worker **out_worker) {
   worker->has_mutex = true;
   RLO_TRY_GOTO(rlo__cond_init(&worker->news));
   worker->has_news = true;
-  RLO_TRY_GOTO(rlo__cond_init(&worker->idle));
-  worker->has_idle = true;
   *out_worker = worker;
   return RLO_OK;
 fail:
@@ -55,34 +48,28 @@ fail:
   return status;
 }
 
-/** Removes the first job; NULL if there is none. */
-static rlo__job *pop(rlo__worker *worker) {
+/** Runs the first job. Called with the mutex held, which is free meanwhile. */
+static void run_first(rlo__worker *worker) {
   rlo__job *job = worker->first;
-  if (job != NULL) {
-    worker->first = job->next;
-    if (worker->first == NULL) {
-      worker->end = &worker->first;
-    }
-    job->next = NULL;
+  worker->first = job->next;
+  if (worker->first == NULL) {
+    worker->end = &worker->first;
   }
-  return job;
+  worker->is_running = true;
+  rlo__mutex_unlock(&worker->mutex);
+  job->run(job);
+  rlo__mutex_lock(&worker->mutex);
+  worker->is_running = false;
+  rlo__cond_broadcast(&worker->news);
 }
 
 static void work(void *payload) {
   rlo__worker *worker = payload;
   rlo__mutex_lock(&worker->mutex);
-  for (;;) {
-    rlo__job *job = pop(worker);
-    if (job != NULL) {
-      worker->is_running = true;
-      rlo__mutex_unlock(&worker->mutex);
-      job->run(job);
-      rlo__mutex_lock(&worker->mutex);
-      worker->is_running = false;
-    } else if (worker->is_ending) {
-      break;
+  while (worker->first != NULL || !worker->is_ending) {
+    if (worker->first != NULL) {
+      run_first(worker);
     } else {
-      rlo__cond_broadcast(&worker->idle);
       rlo__cond_wait(&worker->news, &worker->mutex);
     }
   }
@@ -104,14 +91,8 @@ void rlo__worker_destroy(rlo__worker *worker) {
   }
   rlo__mutex_lock(&worker->mutex);
   worker->is_ending = true;
-  if (is_on_thread(worker)) {
-    worker->is_orphan = true;
-    rlo__job *job;
-    while ((job = pop(worker)) != NULL) {
-      rlo__mutex_unlock(&worker->mutex);
-      job->run(job);
-      rlo__mutex_lock(&worker->mutex);
-    }
+  worker->is_orphan = is_on_thread(worker);
+  if (worker->is_orphan) {
     rlo__thread_detach(&worker->thread);
     rlo__mutex_unlock(&worker->mutex);
     return;
@@ -135,7 +116,7 @@ rlo_status rlo__worker_submit(rlo__worker *worker, rlo__job *job) {
     job->next = NULL;
     *worker->end = job;
     worker->end = &job->next;
-    rlo__cond_signal(&worker->news);
+    rlo__cond_broadcast(&worker->news);
   }
   rlo__mutex_unlock(&worker->mutex);
   return status;
@@ -145,7 +126,7 @@ void rlo__worker_wait(rlo__worker *worker) {
   rlo__mutex_lock(&worker->mutex);
   while (!is_on_thread(worker) &&
          (worker->first != NULL || worker->is_running)) {
-    rlo__cond_wait(&worker->idle, &worker->mutex);
+    rlo__cond_wait(&worker->news, &worker->mutex);
   }
   rlo__mutex_unlock(&worker->mutex);
 }

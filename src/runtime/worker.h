@@ -22,8 +22,8 @@ RLO_NODISCARD rlo_status rlo__worker_create(rlo__worker **out_worker);
 
 /**
  * Runs the remaining jobs, then ends the thread. No job may be submitted any
- * more. Within a job, runs the remaining jobs on the spot; the thread then
- * frees the worker when that job has returned. NULL is legal.
+ * more. Within a job it returns at once, and the thread frees the worker when
+ * that job and the remaining ones have returned. NULL is legal.
  */
 void rlo__worker_destroy(rlo__worker *worker);
 
