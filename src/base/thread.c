@@ -22,11 +22,16 @@ static rlo_status made(const char *what, int error) {
 }
 
 rlo_status rlo__mutex_init(rlo__mutex *mutex) {
-  return made("mutex", pthread_mutex_init(&mutex->handle, NULL));
+  int error = pthread_mutex_init(&mutex->handle, NULL);
+  mutex->is_there = error == 0;
+  return made("mutex", error);
 }
 
 void rlo__mutex_deinit(rlo__mutex *mutex) {
-  must(pthread_mutex_destroy(&mutex->handle));
+  if (mutex->is_there) {
+    must(pthread_mutex_destroy(&mutex->handle));
+    mutex->is_there = false;
+  }
 }
 
 void rlo__mutex_lock(rlo__mutex *mutex) {
@@ -38,11 +43,16 @@ void rlo__mutex_unlock(rlo__mutex *mutex) {
 }
 
 rlo_status rlo__rwlock_init(rlo__rwlock *lock) {
-  return made("lock", pthread_rwlock_init(&lock->handle, NULL));
+  int error = pthread_rwlock_init(&lock->handle, NULL);
+  lock->is_there = error == 0;
+  return made("lock", error);
 }
 
 void rlo__rwlock_deinit(rlo__rwlock *lock) {
-  must(pthread_rwlock_destroy(&lock->handle));
+  if (lock->is_there) {
+    must(pthread_rwlock_destroy(&lock->handle));
+    lock->is_there = false;
+  }
 }
 
 void rlo__rwlock_lock_read(rlo__rwlock *lock) {
@@ -66,11 +76,15 @@ rlo_status rlo__cond_init(rlo__cond *cond) {
     error = pthread_cond_init(&cond->handle, &attributes);
     must(pthread_condattr_destroy(&attributes));
   }
+  cond->is_there = error == 0;
   return made("condition variable", error);
 }
 
 void rlo__cond_deinit(rlo__cond *cond) {
-  must(pthread_cond_destroy(&cond->handle));
+  if (cond->is_there) {
+    must(pthread_cond_destroy(&cond->handle));
+    cond->is_there = false;
+  }
 }
 
 void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex) {

@@ -17,15 +17,19 @@
  */
 typedef struct rlo__mutex {
   pthread_mutex_t handle;
+  /** Initialized. */
+  bool is_there;
 } rlo__mutex;
 
 typedef struct rlo__cond {
   pthread_cond_t handle;
+  bool is_there;
 } rlo__cond;
 
 /** Several concurrent readers, or one writer. */
 typedef struct rlo__rwlock {
   pthread_rwlock_t handle;
+  bool is_there;
 } rlo__rwlock;
 
 typedef struct rlo__thread {
@@ -34,11 +38,11 @@ typedef struct rlo__thread {
 
 /** Initializer of a static rlo__mutex. */
 #define RLO__MUTEX_INIT \
-  { PTHREAD_MUTEX_INITIALIZER }
+  { PTHREAD_MUTEX_INITIALIZER, true }
 
 /** Fails with RLO_OUT_OF_MEMORY. Not recursive. */
 RLO_NODISCARD rlo_status rlo__mutex_init(rlo__mutex *mutex);
-/** The mutex must be initialized and unlocked. */
+/** The mutex is unlocked. Zeros are legal here, and for the other types. */
 void rlo__mutex_deinit(rlo__mutex *mutex);
 void rlo__mutex_lock(rlo__mutex *mutex);
 void rlo__mutex_unlock(rlo__mutex *mutex);

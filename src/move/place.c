@@ -41,7 +41,6 @@ rlo_status rlo__place_create(rlo_context *context,
   made->num_threads = rlo__thread_processors();
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&made->mutex));
-  made->has_mutex = true;
   RLO_TRY_GOTO(
       rlo__plan_memo_init(&made->moves, (size_t)rlo__thresholds.move_kept));
   if (queue != NULL) {
@@ -76,7 +75,7 @@ void rlo__place_release(rlo__place *place) {
     return;
   }
   rlo__plan_memo_deinit(&place->moves);
-  if (place->has_mutex) {
+  if (place->mutex.is_there) {
     release_free_buffers(place);
     rlo__mutex_deinit(&place->mutex);
   }

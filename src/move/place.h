@@ -45,7 +45,6 @@ typedef struct rlo__place {
   /** The moves that rlo__move_get has prepared. */
   rlo__plan_memo moves;
   rlo__mutex mutex;
-  bool has_mutex;
   /** Guarded by the mutex: buffers without a user, the last given back last. */
   rlo__free_buffer free_buffers[RLO__PLACE_MAX_FREE];
   int32_t num_free;

@@ -169,20 +169,14 @@ static rlo_status init_planning(rlo_context *context) {
            (int)context->device_info.compute_units);
   rlo__wisdom_init(device, driver, rlo_wisdom_table(), &context->wisdom);
   RLO_TRY(rlo__rwlock_init(&context->wisdom_lock));
-  context->has_wisdom_lock = true;
   RLO_TRY(rlo__mutex_init(&context->measuring));
-  context->has_measuring = true;
   return rlo__plan_memo_init(&context->memo, MAX_PLANNED);
 }
 
 static void deinit_planning(rlo_context *context) {
   rlo__wisdom_deinit(&context->wisdom);
-  if (context->has_wisdom_lock) {
-    rlo__rwlock_deinit(&context->wisdom_lock);
-  }
-  if (context->has_measuring) {
-    rlo__mutex_deinit(&context->measuring);
-  }
+  rlo__rwlock_deinit(&context->wisdom_lock);
+  rlo__mutex_deinit(&context->measuring);
   rlo__plan_memo_deinit(&context->memo);
 }
 
@@ -203,10 +197,6 @@ rlo_status rlo_context_create(cl_context context,
   }
   atomic_init(&made->num_references, 1);
   atomic_init(&made->num_user_references, 1);
-  atomic_init(&made->buffer_bytes, 0);
-  atomic_init(&made->launches, 0);
-  atomic_init(&made->planned, 0);
-  atomic_init(&made->last_launch_id, 0);
   made->pid = getpid();
   made->log = (rlo__log_sink){read.log, read.log_payload, RLO__LOG_DEBUG};
   rlo_status status = RLO_OK;
@@ -220,7 +210,6 @@ rlo_status rlo_context_create(cl_context context,
   RLO_TRY_GOTO(init_planning(made));
   rlo__table_init(&made->buffers, offsetof(rlo__buffer_record, node));
   RLO_TRY_GOTO(rlo__mutex_init(&made->buffers_mutex));
-  made->has_buffers_mutex = true;
   made->memory_budget_bytes = read.memory_budget_bytes;
   if (made->memory_budget_bytes == 0) {
     int64_t memory_bytes = made->device_info.global_memory_bytes;
@@ -298,14 +287,12 @@ rlo_context *rlo__context_ref(rlo_context *context) {
 
 /** Forgets the buffers that were never released, which are their callers'. */
 static void forget_buffers(rlo_context *context) {
-  if (context->has_buffers_mutex) {
-    rlo__buffer_record *record = NULL;
-    while ((record = rlo__table_remove_oldest(&context->buffers)) != NULL) {
-      rlo__free(record);
-    }
-    rlo__table_deinit(&context->buffers);
-    rlo__mutex_deinit(&context->buffers_mutex);
+  rlo__buffer_record *record = NULL;
+  while ((record = rlo__table_remove_oldest(&context->buffers)) != NULL) {
+    rlo__free(record);
   }
+  rlo__table_deinit(&context->buffers);
+  rlo__mutex_deinit(&context->buffers_mutex);
 }
 
 void rlo__context_unref(rlo_context *context) {

@@ -43,13 +43,11 @@ struct rlo_context {
   /** Held while measuring: two measurements at once would disturb each other.
    */
   rlo__mutex measuring;
-  bool has_wisdom_lock, has_measuring;
   /** The launches that were planned last (runtime/planned.h). */
   rlo__plan_memo memo;
   int64_t memory_budget_bytes;
   /** Guards buffers, the records of buffer.c. */
   rlo__mutex buffers_mutex;
-  bool has_buffers_mutex;
   rlo__table buffers;
   atomic_int_fast64_t buffer_bytes;
   atomic_int_fast64_t launches;

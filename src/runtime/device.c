@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,16 +14,6 @@
 /** Room for a string of the driver; longer ones fail and are read as empty. */
 enum { MAX_TEXT_BYTES = 1024 };
 
-/** Copies a string, truncated to fit. */
-static void copy_cut(char *to, size_t to_bytes, const char *from) {
-  size_t length = strlen(from);
-  if (length >= to_bytes) {
-    length = to_bytes - 1;
-  }
-  memcpy(to, from, length);
-  to[length] = '\0';
-}
-
 void rlo__device_get_string(cl_device_id device,
                             cl_device_info what,
                             char *text,
@@ -32,7 +23,7 @@ void rlo__device_get_string(cl_device_id device,
       CL_SUCCESS) {
     full[0] = '\0';
   }
-  copy_cut(text, text_bytes, full);
+  (void)snprintf(text, text_bytes, "%s", full);
 }
 
 void rlo__platform_get_string(cl_platform_id platform,
@@ -44,7 +35,7 @@ void rlo__platform_get_string(cl_platform_id platform,
       CL_SUCCESS) {
     full[0] = '\0';
   }
-  copy_cut(text, text_bytes, full);
+  (void)snprintf(text, text_bytes, "%s", full);
 }
 
 void rlo__device_get_name(cl_device_id device, char *name, size_t name_bytes) {

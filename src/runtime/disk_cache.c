@@ -182,11 +182,6 @@ rlo_status rlo__disk_cache_create(const char *path,
   cache->limit_bytes = limit_bytes;
   cache->owner = owner;
   cache->log = log;
-  atomic_init(&cache->has_complained, false);
-  atomic_init(&cache->num_hits, 0);
-  atomic_init(&cache->num_misses, 0);
-  atomic_init(&cache->num_rejects, 0);
-  atomic_init(&cache->num_writes, 0);
   rlo_status status = RLO_OK;
   if (path == NULL) {
     RLO_TRY_GOTO(rlo__disk_cache_default_path(&cache->path));

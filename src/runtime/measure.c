@@ -140,19 +140,19 @@ static rlo_status plan_copy(rlo_context *context,
   options.family = "copy";
   rlo__plan_rows rows;
   RLO_TRY(rlo__plan_rows_find(&context->device_info, &options, &rows));
-  rlo_problem *problem = rlo__alloc(sizeof *problem);
+  rlo_problem *problem = rlo__alloc_unset(sizeof *problem);
   if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  problem->unit_bits = 8;
-  problem->num_axes = 1;
-  problem->extents[0] = bytes;
-  problem->src.axis[0] = 1;
-  problem->dst.axis[0] = 1;
-  problem->src_bytes = bytes;
-  problem->dst_bytes = bytes;
-  problem->read_bytes = bytes;
-  problem->written_bytes = bytes;
+  *problem = (rlo_problem){.unit_bits = 8,
+                           .num_axes = 1,
+                           .extents = {bytes},
+                           .src = {.axis = {1}},
+                           .dst = {.axis = {1}},
+                           .src_bytes = bytes,
+                           .dst_bytes = bytes,
+                           .read_bytes = bytes,
+                           .written_bytes = bytes};
   const rlo_device_info *device = &context->device_info;
   const rlo__planned_terms terms = {
       .device_class = rows.device_class,

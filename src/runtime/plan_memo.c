@@ -36,9 +36,7 @@ static bool is_wanted(const void *entry, const void *key) {
 rlo_status rlo__plan_memo_init(rlo__plan_memo *memo, size_t capacity) {
   memo->capacity = capacity;
   rlo__table_init(&memo->table, offsetof(rlo__memo_entry, node));
-  rlo_status status = rlo__mutex_init(&memo->mutex);
-  memo->has_mutex = status == RLO_OK;
-  return status;
+  return rlo__mutex_init(&memo->mutex);
 }
 
 void rlo__plan_memo_clear(rlo__plan_memo *memo) {
@@ -59,7 +57,7 @@ void rlo__plan_memo_clear(rlo__plan_memo *memo) {
 }
 
 void rlo__plan_memo_deinit(rlo__plan_memo *memo) {
-  if (memo->has_mutex) {
+  if (memo->mutex.is_there) {
     rlo__plan_memo_clear(memo);
     rlo__table_deinit(&memo->table);
     rlo__mutex_deinit(&memo->mutex);

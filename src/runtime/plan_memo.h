@@ -35,7 +35,6 @@ void rlo__memo_entry_release(rlo__memo_entry *entry);
  *  otherwise. Threads: safe, but for init and deinit. */
 typedef struct rlo__plan_memo {
   rlo__mutex mutex;
-  bool has_mutex;
   rlo__table table;
   /** The most entries. */
   size_t capacity;

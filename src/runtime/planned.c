@@ -35,8 +35,6 @@ static rlo_status create(rlo_context *context, rlo__planned **out_planned) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo__memo_entry_init(&planned->entry, destroy);
-  atomic_init(&planned->program, NULL);
-  atomic_init(&planned->smaller, NULL);
   planned->context = context;
   planned->id = (uint64_t)atomic_fetch_add_explicit(
                     &context->last_launch_id, 1, memory_order_relaxed) +
@@ -174,16 +172,14 @@ rlo_status rlo__planned_get(rlo_context *context,
 rlo_status rlo__planned_get_again(const rlo__planned *planned,
                                   const rlo__planned_terms *terms,
                                   rlo__planned **out_planned) {
-  const size_t count = planned->entry.key_count;
-  int64_t few[FEW_NUMBERS];
-  int64_t *numbers = RLO__SMALL_ARRAY(few, count);
-  if (numbers == NULL) {
+  rlo_problem *problem = rlo__alloc_unset(sizeof *problem);
+  if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  memcpy(numbers, planned->entry.key, count * sizeof numbers[0]);
-  memcpy(numbers, terms, sizeof *terms);
-  rlo_status status = get(planned->context, numbers, count, out_planned);
-  rlo__small_array_free(numbers, few);
+  rlo__record_read(planned->entry.key + NUM_TERMS, problem);
+  rlo_status status =
+      rlo__planned_get(planned->context, problem, terms, out_planned);
+  rlo__free(problem);
   return status;
 }
 

@@ -20,7 +20,6 @@ typedef struct entry {
   cl_program cl_program;
   /** Guards `idle`, the kernels that nobody uses. */
   rlo__mutex mutex;
-  bool has_mutex;
   rlo__pooled_kernel *idle;
   /** The cache's mutex guards the fields below. One thread builds the program
    *  and is its only user until then. */
@@ -34,7 +33,6 @@ struct rlo__program_cache {
   rlo__mutex mutex;
   /** A program was built, or could not be. */
   rlo__cond built;
-  bool has_mutex, has_cond;
   int64_t num_built, num_hits;
   int64_t num_idle, max_idle;
   /** Entries, in the order in which they became idle or were inserted. */
@@ -62,9 +60,7 @@ static void destroy_entry(entry *e) {
     rlo__free(kernel->parameters);
     rlo__free(kernel);
   }
-  if (e->has_mutex) {
-    rlo__mutex_deinit(&e->mutex);
-  }
+  rlo__mutex_deinit(&e->mutex);
   if (e->cl_program != NULL) {
     clReleaseProgram(e->cl_program);
   }
@@ -82,9 +78,7 @@ static entry *create_entry(rlo__program_cache *cache,
   e->num_users = 1;
   e->spec = *spec;
   e->spec.options = rlo__alloc_string(spec->options);
-  e->has_mutex =
-      e->spec.options != NULL && rlo__mutex_init(&e->mutex) == RLO_OK;
-  if (!e->has_mutex) {
+  if (e->spec.options == NULL || rlo__mutex_init(&e->mutex) != RLO_OK) {
     destroy_entry(e);
     return NULL;
   }
@@ -276,13 +270,10 @@ rlo_status rlo__program_cache_create(const rlo__program_builder *builder,
   cache->builder = *builder;
   cache->max_idle = max_idle;
   rlo__table_init(&cache->table, offsetof(entry, node));
-  atomic_init(&cache->num_kernels_created, 0);
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__program_builder_init(&cache->builder));
   RLO_TRY_GOTO(rlo__mutex_init(&cache->mutex));
-  cache->has_mutex = true;
   RLO_TRY_GOTO(rlo__cond_init(&cache->built));
-  cache->has_cond = true;
   *out_cache = cache;
   return RLO_OK;
 fail:
@@ -299,12 +290,8 @@ void rlo__program_cache_destroy(rlo__program_cache *cache) {
     destroy_entry(e);
   }
   rlo__table_deinit(&cache->table);
-  if (cache->has_cond) {
-    rlo__cond_deinit(&cache->built);
-  }
-  if (cache->has_mutex) {
-    rlo__mutex_deinit(&cache->mutex);
-  }
+  rlo__cond_deinit(&cache->built);
+  rlo__mutex_deinit(&cache->mutex);
   rlo__program_builder_deinit(&cache->builder);
   rlo__free(cache);
 }

@@ -9,7 +9,6 @@ struct rlo__worker {
   rlo__mutex mutex;
   /** A job was queued or has run, or the worker is ending. */
   rlo__cond news;
-  bool has_mutex, has_news;
   /** The mutex guards the fields below. */
   rlo__thread thread;
   bool has_thread, is_running, is_ending;
@@ -20,12 +19,8 @@ struct rlo__worker {
 };
 
 static void free_worker(rlo__worker *worker) {
-  if (worker->has_news) {
-    rlo__cond_deinit(&worker->news);
-  }
-  if (worker->has_mutex) {
-    rlo__mutex_deinit(&worker->mutex);
-  }
+  rlo__cond_deinit(&worker->news);
+  rlo__mutex_deinit(&worker->mutex);
   rlo__free(worker);
 }
 
@@ -38,9 +33,7 @@ rlo_status rlo__worker_create(rlo__worker **out_worker) {
   worker->end = &worker->first;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&worker->mutex));
-  worker->has_mutex = true;
   RLO_TRY_GOTO(rlo__cond_init(&worker->news));
-  worker->has_news = true;
   *out_worker = worker;
   return RLO_OK;
 fail:
