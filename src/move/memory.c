@@ -52,10 +52,9 @@ rlo_status rlo__memory_wrap(rlo__place *place,
                             rlo__memory **out) {
   const rlo__operand_need need = {
       .side = RLO__OPERAND_SRC, .bytes = bytes, .element_bytes = element_bytes};
-  rlo__operand operand;
+  rlo__operand operand = {.memory = buffer, .offset_bytes = offset_bytes};
   RLO_TRY(rlo__context_check_process(place->context));
-  RLO_TRY(rlo__operand_resolve(
-      place->context, &need, buffer, offset_bytes, &operand));
+  RLO_TRY(rlo__operand_resolve(place->context, &need, &operand));
   if (ready != NULL) {
     cl_context event_context = NULL;
     RLO_TRY(RLO_CL(clGetEventInfo,

@@ -12,6 +12,8 @@
 #include "runtime/device.h"
 
 enum {
+  /** The most devices of a context. */
+  MAX_DEVICES = 256,
   /** Some kernels have a problem's numbers compiled in: a process that uses
    * many shapes must not keep them all. */
   MAX_IDLE_PROGRAMS = 128,
@@ -94,34 +96,29 @@ static bool is_part_of(cl_context context,
 
 /** Checks that the device is one of the context. */
 static rlo_status check_membership(cl_context context, cl_device_id device) {
+  cl_device_id devices[MAX_DEVICES];
   size_t bytes = 0;
-  RLO_TRY(
-      RLO_CL(clGetContextInfo, context, CL_CONTEXT_DEVICES, 0, NULL, &bytes));
-  cl_device_id *devices = rlo__alloc(bytes);
-  if (devices == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  RLO_TRY(RLO_CL(clGetContextInfo,
+                 context,
+                 CL_CONTEXT_DEVICES,
+                 sizeof devices,
+                 devices,
+                 &bytes));
+  const size_t num_devices = bytes / sizeof devices[0];
+  size_t i = 0;
+  while (i < num_devices && devices[i] != device) {
+    ++i;
   }
-  rlo_status status = RLO_CL(
-      clGetContextInfo, context, CL_CONTEXT_DEVICES, bytes, devices, NULL);
-  if (status == RLO_OK) {
-    size_t num_devices = bytes / sizeof *devices;
-    size_t i = 0;
-    while (i < num_devices && devices[i] != device) {
-      ++i;
-    }
-    if (i == num_devices &&
-        !is_part_of(context, devices, num_devices, device)) {
-      char name[128];
-      rlo__device_get_name(device, name, sizeof name);
-      status = RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "the device (%s) is not one of the %zu devices of the "
-                        "context",
-                        name,
-                        num_devices);
-    }
+  if (i == num_devices && !is_part_of(context, devices, num_devices, device)) {
+    char name[128];
+    rlo__device_get_name(device, name, sizeof name);
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the device (%s) is not one of the %zu devices of the "
+                    "context",
+                    name,
+                    num_devices);
   }
-  rlo__free(devices);
-  return status;
+  return RLO_OK;
 }
 
 static rlo_status query_work_item_sizes(rlo_context *context) {

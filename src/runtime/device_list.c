@@ -10,7 +10,8 @@
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
 
-enum { MAX_PLATFORMS = 64 };
+/** What is beyond is not listed. */
+enum { MAX_PLATFORMS = 64, MAX_DEVICES = 256 };
 
 /** Appends a name to a list of names, if there is room. */
 static void append_name(char *names, size_t names_bytes, const char *name) {
@@ -89,10 +90,10 @@ static rlo_status describe(cl_platform_id platform,
                            cl_device_id device,
                            int32_t device_number,
                            rlo_device_entry *entry) {
-  entry->platform = platform;
-  entry->platform_number = platform_number;
-  entry->device = device;
-  entry->device_number = device_number;
+  *entry = (rlo_device_entry){.platform = platform,
+                              .platform_number = platform_number,
+                              .device = device,
+                              .device_number = device_number};
   rlo__platform_get_string(platform,
                            CL_PLATFORM_NAME,
                            entry->platform_name,
@@ -123,45 +124,37 @@ static rlo_status describe(cl_platform_id platform,
   return RLO_OK;
 }
 
-/** Appends the devices of one platform to a growing array. */
+/** A growing array. */
+typedef struct entry_list {
+  rlo_device_entry *entries;
+  size_t count, capacity;
+} entry_list;
+
+/** Appends the devices of one platform. */
 static rlo_status append_platform(cl_platform_id platform,
                                   int32_t platform_number,
-                                  rlo_device_entry **entries,
-                                  int32_t *count) {
+                                  entry_list *list) {
+  cl_device_id devices[MAX_DEVICES];
   cl_uint num_devices = 0;
-  cl_int code =
-      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &num_devices);
-  if (code == CL_DEVICE_NOT_FOUND || (code == CL_SUCCESS && num_devices == 0)) {
+  cl_int code = clGetDeviceIDs(
+      platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, devices, &num_devices);
+  if (code == CL_DEVICE_NOT_FOUND) {
     return RLO_OK;
   }
   RLO_TRY(rlo__cl_error_check("clGetDeviceIDs", code));
-  cl_device_id *devices = rlo__alloc_array(num_devices, sizeof(cl_device_id));
-  if (devices == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  for (cl_uint i = 0; i < num_devices && i < MAX_DEVICES; ++i) {
+    RLO_TRY(rlo__array_reserve(&list->entries,
+                               sizeof list->entries[0],
+                               list->count + 1,
+                               &list->capacity));
+    RLO_TRY(describe(platform,
+                     platform_number,
+                     devices[i],
+                     (int32_t)list->count,
+                     &list->entries[list->count]));
+    ++list->count;
   }
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(RLO_CL(clGetDeviceIDs,
-                      platform,
-                      CL_DEVICE_TYPE_ALL,
-                      num_devices,
-                      devices,
-                      NULL));
-  size_t old_count = (size_t)*count;
-  rlo_device_entry *grown = rlo__alloc_resize(
-      *entries, old_count, old_count + num_devices, sizeof **entries);
-  if (grown == NULL) {
-    status = RLO_OUT_OF_MEMORY;
-    goto fail;
-  }
-  *entries = grown;
-  for (cl_uint i = 0; i < num_devices; ++i) {
-    RLO_TRY_GOTO(describe(
-        platform, platform_number, devices[i], *count, &grown[*count]));
-    ++*count;
-  }
-fail:
-  rlo__free(devices);
-  return status;
+  return RLO_OK;
 }
 
 /** Drivers are installed, and none has a device. */
@@ -200,25 +193,23 @@ static rlo_status list_devices(rlo_device_entry **out_entries,
     num_platforms = MAX_PLATFORMS;
   }
 
-  rlo_device_entry *entries = NULL;
-  int32_t count = 0;
+  entry_list list = {0};
   rlo_status status = RLO_OK;
   for (cl_uint i = 0; i < num_platforms; ++i) {
     /* A broken driver must not hide the others: its failure is returned only if
      * no platform has a device. */
-    rlo_status this_status =
-        append_platform(platforms[i], (int32_t)i, &entries, &count);
+    rlo_status this_status = append_platform(platforms[i], (int32_t)i, &list);
     if (this_status != RLO_OK) {
       status = this_status;
     }
   }
-  if (count == 0) {
-    rlo__free(entries);
+  if (list.count == 0) {
+    rlo__free(list.entries);
     return status != RLO_OK ? status : fail_empty(platforms, num_platforms);
   }
-  choose_default(entries, count);
-  *out_entries = entries;
-  *out_count = count;
+  *out_entries = list.entries;
+  *out_count = (int32_t)list.count;
+  choose_default(*out_entries, *out_count);
   return RLO_OK;
 }
 

@@ -94,31 +94,20 @@ static rlo_status check_queue(const rlo_context *context,
   return RLO_OK;
 }
 
-/** An operand as the kernels of a plan take it. */
-typedef struct bound_operand {
-  cl_mem memory;
-  int64_t offset_bytes;
-  int64_t alignment_bytes;
-} bound_operand;
+/** The operands by their sides. */
+typedef rlo__operand operand_list[RLO__NUM_OPERANDS + 1];
 
-/** Fills in the alignments of the operands and checks them against the plan and
- *  against each other. */
-static rlo_status resolve(const rlo_plan *plan,
-                          bound_operand operands[RLO__NUM_OPERANDS + 1]) {
-  rlo__operand found[RLO__NUM_OPERANDS];
+/** Checks the operands against the plan and against each other. */
+static rlo_status resolve(const rlo_plan *plan, operand_list operands) {
   for (int32_t n = 0; n < plan->num_operands; ++n) {
     const rlo__operand_need *need = &plan->operands[n];
-    bound_operand *operand = &operands[need->side];
-    RLO_TRY(rlo__operand_resolve(plan->context,
-                                 need,
-                                 operand->memory,
-                                 operand->offset_bytes,
-                                 &found[n]));
-    operand->alignment_bytes = found[n].alignment_bytes;
-    for (int32_t before = 0; before < n; ++before) {
+    RLO_TRY(rlo__operand_resolve(plan->context, need, &operands[need->side]));
+    for (int32_t k = 0; k < n; ++k) {
+      const rlo__operand_side before = plan->operands[k].side;
       if (rlo__operand_is_written(need->side) ||
-          rlo__operand_is_written(found[before].side)) {
-        RLO_TRY(rlo__operand_check_overlap(&found[before], &found[n]));
+          rlo__operand_is_written(before)) {
+        RLO_TRY(rlo__operand_check_overlap(&operands[before],
+                                           &operands[need->side]));
       }
     }
   }
@@ -149,17 +138,16 @@ static rlo_status enqueue_marker(const submission *to) {
 }
 
 /** Enqueues one launch of each step; each waits for the step before it. */
-static rlo_status enqueue_launches(
-    rlo_plan *plan,
-    rlo__planned *const *launches,
-    const bound_operand operands[RLO__NUM_OPERANDS + 1],
-    const submission *to) {
+static rlo_status enqueue_launches(rlo_plan *plan,
+                                   rlo__planned *const *launches,
+                                   const operand_list operands,
+                                   const submission *to) {
   cl_event last = NULL;
   for (int32_t n = 0; n < plan->num_steps; ++n) {
     const rlo__plan_step *step = &plan->steps[n];
-    const bound_operand *src = &operands[step->src];
-    const bound_operand *dst = &operands[step->dst];
-    const bound_operand *indices = &operands[step->indices];
+    const rlo__operand *src = &operands[step->src];
+    const rlo__operand *dst = &operands[step->dst];
+    const rlo__operand *indices = &operands[step->indices];
     const bool is_last = n + 1 == plan->num_steps;
     cl_event event = NULL;
     const rlo__launch_target target = {
@@ -190,17 +178,15 @@ static rlo_status enqueue(rlo_plan *plan,
   RLO_TRY(rlo__context_check_process(context));
   RLO_TRY(check_queue(context, to->queue));
   RLO_TRY(check_wait_list(context, to->num_wait, to->wait_list));
-  bound_operand bound[RLO__NUM_OPERANDS + 1] = {
-      [RLO__OPERAND_SRC] = {operands->src, operands->src_offset_bytes, 0},
-      [RLO__OPERAND_DST] = {operands->dst, operands->dst_offset_bytes, 0},
+  operand_list bound = {
+      [RLO__OPERAND_SRC] = {operands->src, operands->src_offset_bytes},
+      [RLO__OPERAND_DST] = {operands->dst, operands->dst_offset_bytes},
       [RLO__OPERAND_INDICES] = {operands->indices,
-                                operands->index_offset_bytes,
-                                0},
+                                operands->index_offset_bytes},
       [RLO__OPERAND_SCRATCH] = {operands->scratch,
-                                operands->scratch_offset_bytes,
-                                0},
-      [RLO__OPERAND_NONE] = {
-          NULL, 0, context->device_info.base_alignment_bytes}};
+                                operands->scratch_offset_bytes},
+      [RLO__OPERAND_NONE] = {.alignment_bytes =
+                                 context->device_info.base_alignment_bytes}};
   RLO_TRY(resolve(plan, bound));
   /* Every launch is chosen and built before the first one is enqueued. */
   rlo__planned *launches[RLO__PLAN_MAX_STEPS];

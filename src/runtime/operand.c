@@ -103,11 +103,13 @@ static uint64_t lowest_bit(uint64_t number) {
 
 rlo_status rlo__operand_resolve(const rlo_context *context,
                                 const rlo__operand_need *need,
-                                cl_mem memory,
-                                int64_t offset_bytes,
-                                rlo__operand *out_operand) {
+                                rlo__operand *operand) {
   const char *side = side_names[need->side];
-  rlo__operand operand = {
+  cl_mem memory = operand->memory;
+  const int64_t offset_bytes = operand->offset_bytes;
+  *operand = (rlo__operand){
+      .memory = memory,
+      .offset_bytes = offset_bytes,
       .side = need->side,
       .num_bytes = need->bytes,
       .alignment_bytes = context->device_info.base_alignment_bytes};
@@ -118,7 +120,6 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
                       side,
                       (long long)need->bytes);
     }
-    *out_operand = operand;
     return RLO_OK;
   }
   memory_facts own;
@@ -135,8 +136,8 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
                     side);
   }
   memory_facts root = own;
-  operand.root = memory;
-  operand.begin_bytes = offset_bytes;
+  operand->root = memory;
+  operand->begin_bytes = offset_bytes;
   if (own.parent != NULL) {
     size_t origin_bytes = 0;
     RLO_TRY(RLO_CL(clGetMemObjectInfo,
@@ -146,29 +147,29 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
                    &origin_bytes,
                    NULL));
     RLO_TRY(query(own.parent, &root));
-    operand.root = own.parent;
-    operand.begin_bytes += (int64_t)origin_bytes;
+    operand->root = own.parent;
+    operand->begin_bytes += (int64_t)origin_bytes;
   }
   RLO_TRY(check_range(need, offset_bytes, own.bytes));
   RLO_TRY(check_access(need, own.flags, root.flags));
 
-  uint64_t address = (uint64_t)operand.begin_bytes;
+  uint64_t address = (uint64_t)operand->begin_bytes;
   if ((root.flags & CL_MEM_USE_HOST_PTR) != 0) {
     void *host = NULL;
     RLO_TRY(RLO_CL(clGetMemObjectInfo,
-                   operand.root,
+                   operand->root,
                    CL_MEM_HOST_PTR,
                    sizeof host,
                    &host,
                    NULL));
     /* The device may use that memory in place, whatever its alignment. */
-    operand.host_address = (uintptr_t)host + (uintptr_t)operand.begin_bytes;
-    address = operand.host_address;
+    operand->host_address = (uintptr_t)host + (uintptr_t)operand->begin_bytes;
+    address = operand->host_address;
   }
-  operand.alignment_bytes = (int64_t)lowest_bit(
+  operand->alignment_bytes = (int64_t)lowest_bit(
       address | (uint64_t)context->device_info.base_alignment_bytes);
   int64_t needed = (int64_t)lowest_bit((uint64_t)need->element_bytes);
-  if (operand.alignment_bytes < needed) {
+  if (operand->alignment_bytes < needed) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the %s begins at host address 0x%llx, which is not "
                     "a multiple of the element's %lld bytes",
@@ -176,7 +177,6 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
                     (unsigned long long)address,
                     (long long)needed);
   }
-  *out_operand = operand;
   return RLO_OK;
 }
 

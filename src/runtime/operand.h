@@ -29,6 +29,9 @@ typedef struct rlo__operand_need {
 /** The bytes of a memory that an enqueue reads or writes, located in the buffer
  *  that owns them. */
 typedef struct rlo__operand {
+  /** As the caller gives them; NULL is legal where no bytes are needed. */
+  cl_mem memory;
+  int64_t offset_bytes;
   rlo__operand_side side;
   /** The buffer that owns the memory, which may be a sub-buffer of it. NULL if
    *  the plan needs no bytes and the caller passed no memory. */
@@ -50,6 +53,7 @@ static inline bool rlo__operand_is_written(rlo__operand_side side) {
 
 /**
  * Locates a memory with an offset, and checks that it meets the requirements.
+ * @param operand  its memory and offset are set; the rest is written.
  * @return RLO_OK; RLO_INVALID_ARGUMENT for NULL where bytes are needed, an
  *         object that is not a buffer or belongs to another context, flags that
  *         forbid the access, an offset or address that is not a multiple of the
@@ -58,9 +62,7 @@ static inline bool rlo__operand_is_written(rlo__operand_side side) {
  */
 RLO_NODISCARD rlo_status rlo__operand_resolve(const rlo_context *context,
                                               const rlo__operand_need *need,
-                                              cl_mem memory,
-                                              int64_t offset_bytes,
-                                              rlo__operand *out_operand);
+                                              rlo__operand *operand);
 
 /** @return RLO_OK; RLO_INVALID_ARGUMENT if the two share a byte. */
 RLO_NODISCARD rlo_status rlo__operand_check_overlap(const rlo__operand *a,
