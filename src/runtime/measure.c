@@ -12,11 +12,9 @@
 #include "runtime/cl_error.h"
 
 enum {
-  /** Enough rounds to distinguish 2 % on a machine with little other load. */
-  MAX_ROUNDS = 16,
-  /** A sample of a short kernel is the best of several runs. */
-  SAMPLE_NANOS = 500000,
-  MAX_RUNS_PER_SAMPLE = 20,
+  /** Enough rounds to distinguish 2 % of a short kernel on a machine with
+   * little other load. */
+  MAX_ROUNDS = 200,
   /** The least that rlo_copy_limit copies. */
   MIN_COPY_BYTES = 4096,
   /** Divides the bytes copied, so that no kernel for a tail is measured. */
@@ -254,16 +252,10 @@ static rlo_status list_candidates(const rlo_plan_options *options,
 }
 
 static rlo_status take_sample(const contest *c, contender *one) {
-  double total_nanos = 0.0;
-  for (int32_t n = 0;
-       n < MAX_RUNS_PER_SAMPLE && total_nanos < (double)SAMPLE_NANOS;
-       ++n) {
-    double nanos = 0.0;
-    RLO_TRY(run_once(&c->bench, one->planned, &nanos));
-    total_nanos += nanos;
-    if (one->best_nanos <= 0.0 || nanos < one->best_nanos) {
-      one->best_nanos = nanos;
-    }
+  double nanos = 0.0;
+  RLO_TRY(run_once(&c->bench, one->planned, &nanos));
+  if (one->best_nanos <= 0.0 || nanos < one->best_nanos) {
+    one->best_nanos = nanos;
   }
   return RLO_OK;
 }
@@ -396,9 +388,10 @@ static rlo_status decide(const contest *c, rlo__decided *decided) {
   return RLO_OK;
 }
 
-static rlo_status run(contest *c,
-                      const rlo_plan_options *options,
-                      rlo__decided *decided) {
+/** Lets the candidates run on the bench, and decides. */
+static rlo_status hold(contest *c,
+                       const rlo_plan_options *options,
+                       rlo__decided *decided) {
   RLO_TRY(list_candidates(options, &decided->planned->terms, c));
   const int64_t src_bytes = c->problem.src_bytes;
   const int64_t dst_bytes = c->problem.dst_bytes;
@@ -413,18 +406,7 @@ static rlo_status run(contest *c,
   return decide(c, decided);
 }
 
-static rlo_status hold_contest(const rlo_problem *problem,
-                               const rlo_plan_options *options,
-                               rlo__decided *decided) {
-  contest *c = rlo__alloc(sizeof *c);
-  if (c == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  c->bench.context = decided->planned->context;
-  c->seconds =
-      options->measure_seconds > 0 ? options->measure_seconds : DEFAULT_SECONDS;
-  rlo__problem_copy(problem, &c->problem);
-  rlo_status status = run(c, options, decided);
+static void destroy_contest(contest *c) {
   close_bench(&c->bench);
   for (int32_t n = 0; n < RLO__MAX_PLAN_CANDIDATES; ++n) {
     rlo__planned_release(c->contenders[n].planned);
@@ -432,7 +414,6 @@ static rlo_status hold_contest(const rlo_problem *problem,
   }
   rlo__planned_release(c->copy.planned);
   rlo__free(c);
-  return status;
 }
 
 static bool is_open(const rlo_problem *problem, const rlo__decided *decided) {
@@ -446,19 +427,28 @@ rlo_status rlo__measure(const rlo_problem *problem,
   if (!is_open(problem, decided)) {
     return RLO_OK;
   }
+  contest *c = rlo__alloc(sizeof *c);
+  if (c == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
   rlo_context *context = decided->planned->context;
+  c->bench.context = context;
+  c->seconds =
+      options->measure_seconds > 0 ? options->measure_seconds : DEFAULT_SECONDS;
+  rlo__problem_copy(problem, &c->problem);
   rlo__planned *again = NULL;
   rlo__mutex_lock(&context->measuring);
   /* Another thread may have measured meanwhile. */
-  rlo_status status = rlo__planned_get_again(
-      decided->planned, &decided->planned->terms, &again);
+  rlo_status status =
+      rlo__planned_get(context, problem, &decided->planned->terms, &again);
   if (status == RLO_OK) {
     rlo__planned_release(decided->planned);
     *decided = (rlo__decided){again, again->decision, again->measured_fraction};
     if (is_open(problem, decided)) {
-      status = hold_contest(problem, options, decided);
+      status = hold(c, options, decided);
     }
   }
   rlo__mutex_unlock(&context->measuring);
+  destroy_contest(c);
   return status;
 }

@@ -22,9 +22,9 @@ typedef struct rlo__decided {
  *
  * Candidates are built in the order in which they are listed, for at most half
  * of the time. Then come rounds, in each of which every candidate and the copy
- * kernel take one sample; after each round those far slower than the fastest
- * are eliminated. The best sample of a candidate counts, because other load on
- * the machine only adds time. The first candidate, the choice without
+ * kernel run once; after each round those far slower than the fastest are
+ * eliminated. The best run of a candidate counts, because other load on the
+ * machine only adds time. The first candidate, the choice without
  * measuring, is never eliminated, and loses only to one that is 2 % faster.
  *
  * @param problem  as passed to rlo_plan_create.
