@@ -299,16 +299,25 @@ static rlo_status create_plan(rlo_context *context,
   return RLO_OK;
 }
 
-static void add_operand(rlo_plan *plan,
-                        rlo__operand_side side,
-                        int64_t bytes,
-                        int64_t element_bytes,
-                        bool is_updated) {
-  plan->operands[plan->num_operands++] =
-      (rlo__operand_need){.side = side,
-                          .bytes = bytes,
-                          .element_bytes = element_bytes,
-                          .is_updated = is_updated};
+/** Sets the operands, whose bytes plan.info has. The sizes are those of their
+ *  elements; an operand of size 0 is none of the plan's. */
+static void set_operands(rlo_plan *plan,
+                         int64_t src_size,
+                         int64_t index_size,
+                         int64_t dst_size,
+                         int64_t scratch_size,
+                         bool is_updated) {
+  const rlo_plan_info *info = &plan->info;
+  const rlo__operand_need needs[] = {
+      {info->src_bytes, src_size, RLO__OPERAND_SRC, false},
+      {info->index_bytes, index_size, RLO__OPERAND_INDICES, false},
+      {info->dst_bytes, dst_size, RLO__OPERAND_DST, is_updated},
+      {info->scratch_bytes, scratch_size, RLO__OPERAND_SCRATCH, false}};
+  for (size_t n = 0; n < sizeof needs / sizeof needs[0]; ++n) {
+    if (needs[n].element_bytes > 0) {
+      plan->operands[plan->num_operands++] = needs[n];
+    }
+  }
 }
 
 static rlo_status fill_from_problem(rlo_plan *plan,
@@ -321,31 +330,15 @@ static rlo_status fill_from_problem(rlo_plan *plan,
   plan->info.dst_bytes = problem->dst_bytes;
   plan->info.read_bytes = problem->read_bytes;
   plan->info.written_bytes = problem->written_bytes;
-  add_operand(plan,
-              RLO__OPERAND_SRC,
-              problem->src_bytes,
-              whole_bytes(problem->unit_bits),
-              false);
-  if (loads) {
-    plan->info.index_bytes = problem->index_bytes;
-    add_operand(plan,
-                RLO__OPERAND_INDICES,
-                problem->index_bytes,
-                problem->index_bits / 8,
-                false);
-  }
-  add_operand(plan,
-              RLO__OPERAND_DST,
-              problem->dst_bytes,
-              whole_bytes(rlo_problem_dst_unit_bits(problem)),
-              rlo__problem_reads_cells(problem));
+  plan->info.index_bytes = loads ? problem->index_bytes : 0;
   RLO_TRY(try_parts(plan, problem, options, limits, &is_cut));
+  set_operands(plan,
+               whole_bytes(problem->unit_bits),
+               loads ? problem->index_bits / 8 : 0,
+               whole_bytes(rlo_problem_dst_unit_bits(problem)),
+               is_cut ? SCRATCH_ALIGNMENT_BYTES : 0,
+               rlo__problem_reads_cells(problem));
   if (is_cut) {
-    add_operand(plan,
-                RLO__OPERAND_SCRATCH,
-                plan->info.scratch_bytes,
-                SCRATCH_ALIGNMENT_BYTES,
-                false);
     return RLO_OK;
   }
   const step_request request = {
@@ -395,26 +388,12 @@ static rlo_status fill_from_segment_sum(rlo_plan *plan,
     RLO_TRY(plan_order(plan, ids));
   }
   RLO_TRY(add_segment_problems(plan, sum, options));
-  add_operand(plan,
-              RLO__OPERAND_SRC,
-              plan->info.src_bytes,
-              whole_bytes(sum->src_bits),
-              false);
-  add_operand(plan,
-              RLO__OPERAND_INDICES,
-              plan->info.index_bytes,
-              ids->problem.unit_bits / 8,
-              false);
-  add_operand(plan,
-              RLO__OPERAND_DST,
-              plan->info.dst_bytes,
-              whole_bytes(sum->dst_bits),
-              false);
-  add_operand(plan,
-              RLO__OPERAND_SCRATCH,
-              plan->info.scratch_bytes,
-              SCRATCH_ALIGNMENT_BYTES,
-              false);
+  set_operands(plan,
+               whole_bytes(sum->src_bits),
+               ids->problem.unit_bits / 8,
+               whole_bytes(sum->dst_bits),
+               SCRATCH_ALIGNMENT_BYTES,
+               false);
   return RLO_OK;
 }
 
