@@ -32,7 +32,6 @@ FIRST_TESTS = (
     (r"src/base/table", ("^test_table$",)),
     (r"src/runtime/disk_cache",
      ("^test_(disk_cache|cache_entry)$", "^test_program_(cache|disk)$")),
-    (r"src/runtime/kernel_pool", ("^test_(program_cache|cl_faults)$",)),
     (r"src/runtime/(program|plan_memo|codegen)",
      ("^test_program_(cache|disk)$", "^test_(enqueue|planned_threads)$",
       "^test_(cl|operand)_faults$")),
@@ -79,7 +78,7 @@ AREAS = (
     Area("operands", r"src/(runtime/(operand|enqueue|buffer)|"
          r"ir/validate)\.c", "", ALL_KINDS),
     Area("caches", r"src/(runtime/(disk_cache|program_cache|"
-         r"kernel_pool|plan_memo)|base/table)\.c", "", ALL_KINDS),
+         r"planned|plan_memo)|base/table)\.c", "", ALL_KINDS),
     Area("errors", r"src/(desc|ir|plan|ops|host|codegen|runtime)/\w+\.c", "",
          ("ignore",)),
     Area("kernels", r"cl/\w+\.cl", "", ALL_KINDS),
