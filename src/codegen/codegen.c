@@ -69,11 +69,9 @@ rlo_status rlo__codegen_program(const rlo__launch *launch,
     rlo__str_deinit(&defines);
     return status;
   }
-  rlo__program_spec spec;
-  memset(&spec, 0, sizeof spec);
-  spec.source = source->text;
-  spec.source_bytes = source->text_bytes;
-  spec.has_own_builtins = true;
+  rlo__program_spec spec = {.source = source->text,
+                            .source_bytes = source->text_bytes,
+                            .has_own_builtins = true};
   name_kernel(launch, source, rlo__str_text(&defines), &spec);
   rlo__str options = rlo__str_growing();
   /* -w: on processors without AVX-512 PoCL's clang warns, on the caller's
@@ -97,23 +95,25 @@ uint64_t rlo__codegen_hash(const rlo__program_spec *spec) {
 }
 
 void rlo__codegen_deinit(rlo__program_spec *spec) {
-  if (spec == NULL) {
-    return;
+  if (spec != NULL) {
+    rlo__free(spec->options);
+    memset(spec, 0, sizeof *spec);
   }
-  rlo__free(spec->options);
-  memset(spec, 0, sizeof *spec);
 }
 
 /* ------------------------------------------------------------------- wisdom */
 
 static void hash_schedule(rlo__hash *hash, const rlo__schedule *schedule) {
+  const int64_t knobs[] = {schedule->order,
+                           schedule->stores,
+                           schedule->has_no_prefetch,
+                           schedule->tile_a_lines,
+                           schedule->tile_b_lines,
+                           schedule->group_log2};
   rlo__hash_string(hash, schedule->name);
-  rlo__hash_i64(hash, schedule->order);
-  rlo__hash_i64(hash, schedule->stores);
-  rlo__hash_i64(hash, schedule->has_no_prefetch);
-  rlo__hash_i64(hash, schedule->tile_a_lines);
-  rlo__hash_i64(hash, schedule->tile_b_lines);
-  rlo__hash_i64(hash, schedule->group_log2);
+  for (size_t n = 0; n < sizeof knobs / sizeof knobs[0]; ++n) {
+    rlo__hash_i64(hash, knobs[n]);
+  }
 }
 
 /* The kernels' texts count as much as the names: with a better kernel another

@@ -49,18 +49,6 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
       query, &g, problem->num_axes, NUM_SCALARS, why);
 }
 
-/* The axis with the shortest steps in the source. */
-static int32_t nearest_src_axis(const rlo_problem *problem, int32_t run) {
-  int32_t best = -1;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (a != run && (best < 0 || rlo__abs(problem->src.axis[a]) <
-                                     rlo__abs(problem->src.axis[best]))) {
-      best = a;
-    }
-  }
-  return best;
-}
-
 static void choose(const rlo__family_query *query, rows_plan *plan) {
   const rlo_problem *problem = query->problem;
   *plan = (rows_plan){.cpu = rlo__grid_plan_of(query), .batch_rows = 1};
@@ -74,7 +62,8 @@ static void choose(const rlo__family_query *query, rows_plan *plan) {
   }
   const int64_t group_bytes = rlo__thresholds.plan_cpu_compute_bytes;
   if (plan->row_bytes <= group_bytes / 2) {
-    cpu->y_axis = nearest_src_axis(problem, cpu->x_axis);
+    cpu->y_axis = rlo__geometry_nearest_axis(
+        problem, &problem->src, UINT64_C(1) << cpu->x_axis);
   }
   if (cpu->y_axis >= 0) {
     int64_t rows = problem->extents[cpu->y_axis];

@@ -120,18 +120,15 @@ static bool grow_run(const rlo_problem *problem,
 /* The axis with the shortest steps in the source, or in the destination where
  * nothing is read, of which the block does not have all; -1: none. */
 static int32_t nearest_axis(const rlo_problem *problem, const rows_plan *plan) {
+  uint64_t whole = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    bool is_whole =
+        a == plan->cpu.x_axis || plan->size[a] == problem->extents[a];
+    whole |= (uint64_t)is_whole << a;
+  }
   const rlo_form *form =
       plan->cpu.geometry.is_fill ? &problem->dst : &problem->src;
-  int32_t best = -1;
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    bool can_grow =
-        a != plan->cpu.x_axis && plan->size[a] < problem->extents[a];
-    if (can_grow &&
-        (best < 0 || rlo__abs(form->axis[a]) < rlo__abs(form->axis[best]))) {
-      best = a;
-    }
-  }
-  return best;
+  return rlo__geometry_nearest_axis(problem, form, whole);
 }
 
 static int64_t max_rows(const rows_plan *plan) {
@@ -174,15 +171,12 @@ static void choose_block(const rlo_problem *problem, rows_plan *plan) {
 /* The axis along which the rows of a block follow each other first: the kernel
  * moves them in the order of the destination. -1: the block has one row. */
 static int32_t first_axis(const rlo_problem *problem, const rows_plan *plan) {
-  int32_t first = -1;
+  uint64_t single = 0;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    bool is_apart = a != plan->cpu.x_axis && plan->size[a] > 1;
-    if (is_apart && (first < 0 || rlo__abs(problem->dst.axis[a]) <
-                                      rlo__abs(problem->dst.axis[first]))) {
-      first = a;
-    }
+    bool is_single = a == plan->cpu.x_axis || plan->size[a] == 1;
+    single |= (uint64_t)is_single << a;
   }
-  return first;
+  return rlo__geometry_nearest_axis(problem, &problem->dst, single);
 }
 
 /* Tells if a block reads several short rows of each page: runs of a page and

@@ -228,7 +228,8 @@ static void grow_b(const rlo__family_query *query,
                    int64_t enough,
                    tile_plan *plan) {
   if (query->joined.bits == 0) {
-    rlo__side_grow_b(query->problem, enough, &plan->a, &plan->b);
+    rlo__side_grow(
+        query->problem, &query->problem->dst, enough, &plan->a, &plan->b);
   }
 }
 
@@ -256,7 +257,7 @@ static void choose_sides(const rlo__family_query *query, tile_plan *plan) {
   rlo__side *a = &plan->a;
   rlo__side *b = &plan->b;
   rlo__sides_init(problem, &plan->plane, a, b);
-  rlo__side_grow_a(problem, ENOUGH_A_LINES * line, b, a);
+  rlo__side_grow(problem, &problem->src, ENOUGH_A_LINES * line, b, a);
   grow_b(query, ENOUGH_B_LINES * line, plan);
   plan->has_streams = reads_streams(query, plan);
   lay_tiles(query, plan);
@@ -265,9 +266,9 @@ static void choose_sides(const rlo__family_query *query, tile_plan *plan) {
   }
   plan->has_streams = false;
   rlo__sides_init(problem, &plan->plane, a, b);
-  rlo__side_grow_a(problem, MIN_SHARED_A_LINES * line, b, a);
+  rlo__side_grow(problem, &problem->src, MIN_SHARED_A_LINES * line, b, a);
   grow_b(query, ENOUGH_SHARED_LINES * line, plan);
-  rlo__side_grow_a(problem, ENOUGH_SHARED_LINES * line, b, a);
+  rlo__side_grow(problem, &problem->src, ENOUGH_SHARED_LINES * line, b, a);
   lay_tiles(query, plan);
 }
 

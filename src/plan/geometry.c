@@ -186,6 +186,32 @@ int64_t rlo__dst_alignment(const rlo__family_query *query,
                         limit);
 }
 
+void rlo__geometry_list_guards(const rlo_problem *problem,
+                               const rlo_guard *out_guards[RLO_MAX_GUARDS]) {
+  static const rlo_guard_kind kinds[] = {RLO_GUARD_PAD, RLO_GUARD_SKIP};
+  int32_t count = 0;
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+    for (int32_t g = 0; g < problem->num_guards; ++g) {
+      if (problem->guards[g].kind == kinds[k]) {
+        out_guards[count++] = &problem->guards[g];
+      }
+    }
+  }
+}
+
+int32_t rlo__geometry_nearest_axis(const rlo_problem *problem,
+                                   const rlo_form *form,
+                                   uint64_t left_out) {
+  int32_t best = -1;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if ((left_out >> a & 1) == 0 &&
+        (best < 0 || rlo__abs(form->axis[a]) < rlo__abs(form->axis[best]))) {
+      best = a;
+    }
+  }
+  return best;
+}
+
 int32_t rlo__axis_run_next(const rlo_problem *problem,
                            const rlo_form *form,
                            int64_t units,

@@ -64,6 +64,16 @@ RLO_NODISCARD rlo_status rlo__geometry_count_points(const rlo_problem *problem,
 /** Tells if a position of the problem, in bytes, does not fit int64. */
 bool rlo__geometry_overflows(const rlo_problem *problem);
 
+/** Lists the guards of a problem, PAD first, as kernels take them. */
+void rlo__geometry_list_guards(const rlo_problem *problem,
+                               const rlo_guard *out_guards[RLO_MAX_GUARDS]);
+
+/** The axis with the shortest steps in a form, the first of several, without
+ *  those whose bit is set in `left_out` (bit a: axis a); -1: none. */
+int32_t rlo__geometry_nearest_axis(const rlo_problem *problem,
+                                   const rlo_form *form,
+                                   uint64_t left_out);
+
 /** Axes of a problem that continue each other without gaps on one side, from an
  *  axis of stride 1 upwards. */
 typedef struct rlo__axis_run {

@@ -31,18 +31,6 @@ enum {
   CONTIGUOUS_BYTES = 16 + 32
 };
 
-static void list_guards(const rlo_problem *problem,
-                        rlo__gpu_packed_plan *plan) {
-  static const rlo_guard_kind kinds[] = {RLO_GUARD_PAD, RLO_GUARD_SKIP};
-  for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; ++n) {
-    for (int32_t g = 0; g < problem->num_guards; ++g) {
-      if (problem->guards[g].kind == kinds[n]) {
-        plan->guards[plan->num_guards++] = &problem->guards[g];
-      }
-    }
-  }
-}
-
 /* Tells if the points of all copies change each guard by less than 2^30. */
 static bool guards_fit_32_bits(const rlo__gpu_packed_plan *plan) {
   const rlo__gpu_block *block = &plan->block;
@@ -333,7 +321,8 @@ bool rlo__gpu_packed_choose(const rlo__family_query *query,
                        problem->num_axes,
                        (long long)budget_bytes);
   }
-  list_guards(problem, plan);
+  plan->num_guards = problem->num_guards;
+  rlo__geometry_list_guards(problem, plan->guards);
   list_ends(problem, plan);
   group->geometry.fits_32_bits =
       group->geometry.fits_32_bits && guards_fit_32_bits(plan);

@@ -40,7 +40,7 @@ typedef struct rlo__gpu_packed_plan {
   rlo__gpu_block block;
   /** Guards of the problem, PAD first. */
   int32_t num_guards;
-  const rlo_guard *guards[RLO__GRID_MAX_GUARDS];
+  const rlo_guard *guards[RLO_MAX_GUARDS];
   /** Problem axes whose last block overhangs. */
   int32_t num_ends;
   int32_t ends[RLO__GPU_PACKED_MAX_ENDS];

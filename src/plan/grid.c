@@ -399,13 +399,10 @@ static rlo_status add_guard(const rlo__grid_plan *plan,
 static rlo_status add_guards(const rlo_problem *problem,
                              const rlo__grid_plan *plan,
                              rlo__launch *launch) {
-  static const rlo_guard_kind kinds[] = {RLO_GUARD_PAD, RLO_GUARD_SKIP};
-  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
-    for (int32_t g = 0; g < problem->num_guards; ++g) {
-      if (problem->guards[g].kind == kinds[k]) {
-        RLO_TRY(add_guard(plan, &problem->guards[g], launch));
-      }
-    }
+  const rlo_guard *guards[RLO_MAX_GUARDS];
+  rlo__geometry_list_guards(problem, guards);
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    RLO_TRY(add_guard(plan, guards[g], launch));
   }
   return RLO_OK;
 }

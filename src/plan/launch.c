@@ -73,24 +73,12 @@ void rlo__launch_deinit(rlo__launch *launch) {
 }
 
 int32_t rlo__argument_lanes(rlo__argument_kind kind) {
-  switch (kind) {
-    case RLO__ARGUMENT_SRC:
-    case RLO__ARGUMENT_SRC_OFFSET:
-    case RLO__ARGUMENT_DST:
-    case RLO__ARGUMENT_DST_OFFSET:
-    case RLO__ARGUMENT_INDEX:
-    case RLO__ARGUMENT_INDEX_OFFSET:
-      return 0;
-    case RLO__ARGUMENT_INT:
-    case RLO__ARGUMENT_LONG:
-      return 1;
-    case RLO__ARGUMENT_LONG8:
-      return 8;
-    case RLO__ARGUMENT_INT16:
-    case RLO__ARGUMENT_LONG16:
-      return 16;
-  }
-  return 0;
+  static const int32_t lanes[] = {[RLO__ARGUMENT_INT] = 1,
+                                  [RLO__ARGUMENT_LONG] = 1,
+                                  [RLO__ARGUMENT_INT16] = 16,
+                                  [RLO__ARGUMENT_LONG16] = 16,
+                                  [RLO__ARGUMENT_LONG8] = 8};
+  return lanes[kind];
 }
 
 static bool is_of_ints(rlo__argument_kind kind) {
@@ -98,11 +86,9 @@ static bool is_of_ints(rlo__argument_kind kind) {
 }
 
 int64_t rlo__argument_bytes(rlo__argument_kind kind) {
-  int32_t lanes = rlo__argument_lanes(kind);
-  if (lanes == 0) {
-    return 8; /* an address or an offset */
-  }
-  return (int64_t)lanes * (is_of_ints(kind) ? 4 : 8);
+  /* An address or an offset has as many as a lane. */
+  int64_t lanes = rlo__max(rlo__argument_lanes(kind), 1);
+  return lanes * (is_of_ints(kind) ? 4 : 8);
 }
 
 /* Ensures room for numbers beyond those of a launch that owns none yet. */

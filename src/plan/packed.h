@@ -15,9 +15,9 @@
  *  are the same on both sides, in different order. */
 typedef struct rlo__packed_cells {
   rlo__grid_plan cpu;
-  /** Axes of a cell, in the order of the destination. */
+  /** The axes of a cell lead the destination's run. */
+  rlo__axis_run dst_run;
   int32_t num_axes;
-  int32_t axes[RLO__PACKED_CELL_MAX_AXES];
   /** The axis that counts cells. */
   int32_t cell_axis;
   int64_t cell_units;

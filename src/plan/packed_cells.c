@@ -19,9 +19,9 @@ enum {
 /* Finds the fewest axes, two or more, that lead both runs. */
 static bool find_axes(const rlo_problem *problem,
                       const rlo__axis_run *src,
-                      const rlo__axis_run *dst,
                       int64_t max_units,
                       rlo__packed_cells *out) {
+  const rlo__axis_run *dst = &out->dst_run;
   out->cell_units = problem->extents[dst->axes[0]];
   for (int32_t n = 2; n <= dst->num_axes && n <= RLO__PACKED_CELL_MAX_AXES;
        ++n) {
@@ -36,9 +36,6 @@ static bool find_axes(const rlo_problem *problem,
     }
     if (is_cell) {
       out->num_axes = n;
-      for (int32_t k = 0; k < n; ++k) {
-        out->axes[k] = dst->axes[k];
-      }
       return true;
     }
   }
@@ -57,20 +54,20 @@ bool rlo__packed_cells_find(const rlo__family_query *query,
   *c = (rlo__packed_cells){.cpu = rlo__grid_plan_of(query)};
   rlo__axis_run src =
       rlo__axis_run_find(problem, &problem->src, geometry->src_axis);
-  rlo__axis_run dst =
-      rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
+  c->dst_run = rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
   int64_t max_lines = geometry->unit_bytes == 1   ? MAX_BYTE_LINES
                       : geometry->unit_bytes == 2 ? MAX_SHORT_LINES
                                                   : MAX_LINES;
-  if (!find_axes(problem, &src, &dst, max_lines * line_units(c), c)) {
+  if (!find_axes(problem, &src, max_lines * line_units(c), c)) {
     return false;
   }
   int32_t n = c->num_axes;
   /* They follow each other on both sides. */
-  if (n == dst.num_axes || n == src.num_axes || dst.axes[n] != src.axes[n]) {
+  if (n == c->dst_run.num_axes || n == src.num_axes ||
+      c->dst_run.axes[n] != src.axes[n]) {
     return false;
   }
-  c->cell_axis = dst.axes[n];
+  c->cell_axis = src.axes[n];
   return true;
 }
 
@@ -89,11 +86,7 @@ static void lay_groups(const rlo__family_query *query, rlo__packed_cells *c) {
       RLO__CPU_LINE_BYTES / rlo__gcd(RLO__CPU_LINE_BYTES, cell_bytes);
   c->group_cells = rlo__ceil_div(group_bytes, cell_bytes * whole) * whole;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    bool is_inside = false;
-    for (int32_t k = 0; k < c->num_axes; ++k) {
-      is_inside = is_inside || c->axes[k] == a;
-    }
-    if (!is_inside) {
+    if (!rlo__axis_run_leads(&c->dst_run, c->num_axes, a)) {
       rlo__grid_add_axis(
           &cpu->grid, problem, a, a == c->cell_axis ? c->group_cells : 1);
     }
@@ -127,8 +120,8 @@ rlo_status rlo__packed_cells_emit(const rlo__family_query *query,
   }
   for (int32_t k = 0; k < RLO__PACKED_CELL_MAX_AXES; ++k) {
     bool is_axis = k < c->num_axes;
-    extents[k] = is_axis ? problem->extents[c->axes[k]] : 1;
-    strides[k] = is_axis ? problem->src.axis[c->axes[k]] : 0;
+    extents[k] = is_axis ? problem->extents[c->dst_run.axes[k]] : 1;
+    strides[k] = is_axis ? problem->src.axis[c->dst_run.axes[k]] : 0;
   }
   int64_t joined = rlo__max(line_units(c) / c->cell_units, 1);
   const rlo__constant constants[] = {

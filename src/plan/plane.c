@@ -40,15 +40,6 @@ rlo__arg *rlo__plane_args(const rlo__plane *plane,
 
 /* -------------------------------------------------------------------- sides */
 
-bool rlo__side_has(const rlo__side *side, int32_t axis) {
-  for (int32_t n = 0; n < side->num_levels; ++n) {
-    if (side->axes[n] == axis) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static void add_level(const rlo_problem *problem,
                       int32_t axis,
                       const rlo_form *across,
@@ -68,6 +59,10 @@ static uint64_t axes_of(const rlo__side *side) {
   return axes;
 }
 
+bool rlo__side_has(const rlo__side *side, int32_t axis) {
+  return (axes_of(side) >> axis & 1) != 0;
+}
+
 void rlo__sides_init(const rlo_problem *problem,
                      const rlo__plane *plane,
                      rlo__side *out_a,
@@ -78,12 +73,13 @@ void rlo__sides_init(const rlo_problem *problem,
   add_level(problem, plane->b_axis, &problem->src, out_b);
 }
 
-static void grow(const rlo_problem *problem,
-                 const rlo_form *along,
-                 const rlo_form *across,
-                 int64_t enough,
-                 const rlo__side *other,
-                 rlo__side *side) {
+void rlo__side_grow(const rlo_problem *problem,
+                    const rlo_form *along,
+                    int64_t enough,
+                    const rlo__side *other,
+                    rlo__side *side) {
+  const rlo_form *across =
+      along == &problem->src ? &problem->dst : &problem->src;
   while (problem->num_guards == 0 && side->extent < enough &&
          side->num_levels < RLO__SIDE_MAX_LEVELS) {
     int32_t next = rlo__axis_run_next(
@@ -93,18 +89,4 @@ static void grow(const rlo_problem *problem,
     }
     add_level(problem, next, across, side);
   }
-}
-
-void rlo__side_grow_a(const rlo_problem *problem,
-                      int64_t enough,
-                      const rlo__side *b,
-                      rlo__side *a) {
-  grow(problem, &problem->src, &problem->dst, enough, b, a);
-}
-
-void rlo__side_grow_b(const rlo_problem *problem,
-                      int64_t enough,
-                      const rlo__side *a,
-                      rlo__side *b) {
-  grow(problem, &problem->dst, &problem->src, enough, a, b);
 }

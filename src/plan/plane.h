@@ -61,19 +61,18 @@ void rlo__sides_init(const rlo_problem *problem,
                      rlo__side *out_b);
 
 /**
- * Adds axes to side a, which has no gaps in the source, or to side b, which has
- * none in the destination, until the side has `enough` units or no axis that is
- * free continues it. A problem with guards keeps one axis to a side, because
- * the kernel evaluates guards along single axes.
+ * Adds axes to a side until it has `enough` units or no axis that is free
+ * continues it. A problem with guards keeps one axis to a side, because the
+ * kernel evaluates guards along single axes.
+ *
+ * @param along  in which the side has no gaps: for side a the problem's source,
+ *               for side b its destination.
  */
-void rlo__side_grow_a(const rlo_problem *problem,
-                      int64_t enough,
-                      const rlo__side *b,
-                      rlo__side *a);
-void rlo__side_grow_b(const rlo_problem *problem,
-                      int64_t enough,
-                      const rlo__side *a,
-                      rlo__side *b);
+void rlo__side_grow(const rlo_problem *problem,
+                    const rlo_form *along,
+                    int64_t enough,
+                    const rlo__side *other,
+                    rlo__side *side);
 
 /** Tells if an axis of the problem is part of a side. */
 bool rlo__side_has(const rlo__side *side, int32_t axis);

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/checked.h"
+
 // clang-format off
 const rlo__schedule rlo__schedules[] = {
     {.name = "default"},
@@ -49,25 +51,18 @@ const rlo__schedule *rlo__schedule_find(const char *name) {
 }
 
 const char *rlo__grid_order_name(rlo__grid_order order) {
-  switch (order) {
-    case RLO__GRID_ORDER_DST:
-      return "output order";
-    case RLO__GRID_ORDER_PLANE:
-      return "plane order";
-    case RLO__GRID_ORDER_DIAGONAL:
-      return "diagonal order";
-    case RLO__GRID_ORDER_SRC:
-    case RLO__GRID_ORDER_OWN:
-      break;
-  }
-  return "input order";
+  static const char *const names[] = {
+      [RLO__GRID_ORDER_OWN] = "input order",
+      [RLO__GRID_ORDER_DST] = "output order",
+      [RLO__GRID_ORDER_PLANE] = "plane order",
+      [RLO__GRID_ORDER_SRC] = "input order",
+      [RLO__GRID_ORDER_DIAGONAL] = "diagonal order"};
+  return names[order];
 }
 
 int64_t rlo__schedule_group_bytes(const rlo__schedule *schedule,
                                   int64_t own_bytes) {
-  if (schedule->group_log2 >= 0) {
-    return own_bytes << schedule->group_log2;
-  }
-  int64_t bytes = own_bytes >> -schedule->group_log2;
-  return bytes > 0 ? bytes : 1;
+  return schedule->group_log2 >= 0
+             ? own_bytes << schedule->group_log2
+             : rlo__max(own_bytes >> -schedule->group_log2, 1);
 }

@@ -148,21 +148,6 @@ static rlo_status define_list(rlo__launch *launch,
   return status;
 }
 
-static int32_t put_guards(list *to,
-                          const rlo_problem *problem,
-                          rlo_guard_kind kind) {
-  int32_t count = 0;
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    const rlo_guard *guard = &problem->guards[g];
-    if (guard->kind == kind) {
-      put(to, guard->limit);
-      put_form(to, problem, &guard->form);
-      ++count;
-    }
-  }
-  return count;
-}
-
 static rlo_status define_terms(const rlo_problem *problem,
                                list *values,
                                rlo__launch *launch) {
@@ -200,16 +185,23 @@ rlo_status rlo__specialized_define(const rlo_problem *problem,
   RLO_TRY(define_list(launch, "RLO_SRC", &values));
   put_form(&values, problem, &problem->dst);
   RLO_TRY(define_list(launch, "RLO_DST", &values));
-  int32_t pad_guards = put_guards(&values, problem, RLO_GUARD_PAD);
-  int32_t skip_guards = put_guards(&values, problem, RLO_GUARD_SKIP);
+  const rlo_guard *guards[RLO_MAX_GUARDS];
+  int32_t pad_guards = 0;
+  rlo__geometry_list_guards(problem, guards);
+  for (int32_t g = 0; g < problem->num_guards; ++g) {
+    pad_guards += guards[g]->kind == RLO_GUARD_PAD;
+    put(&values, guards[g]->limit);
+    put_form(&values, problem, &guards[g]->form);
+  }
   if (problem->num_guards > 0) {
     RLO_TRY(define_list(launch, "RLO_GUARD_FORMS", &values));
   }
-  const rlo__constant constants[] = {{"RLO_NUM_AXES", num_axes},
-                                     {"RLO_NUM_TERMS", problem->num_terms},
-                                     {"RLO_PAD_GUARDS", pad_guards},
-                                     {"RLO_SKIP_GUARDS", skip_guards},
-                                     {0}};
+  const rlo__constant constants[] = {
+      {"RLO_NUM_AXES", num_axes},
+      {"RLO_NUM_TERMS", problem->num_terms},
+      {"RLO_PAD_GUARDS", pad_guards},
+      {"RLO_SKIP_GUARDS", problem->num_guards - pad_guards},
+      {0}};
   return rlo__launch_define_all(launch, constants);
 }
 
