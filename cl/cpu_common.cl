@@ -411,6 +411,15 @@ RLO_INLINE void rlo_store_line(__global uchar *p, rlo_line v) {
 #endif
 }
 
+/* Stores a line: with RLO_NT at a multiple of 64 bytes, else anywhere. */
+RLO_INLINE void rlo_put_line(__global uchar *p, rlo_line v) {
+#if RLO_NT
+  rlo_store_line(p, v);
+#else
+  *(__global rlo_line_any *)p = v;
+#endif
+}
+
 /* Copies n < 64 bytes in at most six moves: the two ends of a row that do not
  * fill a line. */
 #define RLO_PIECE(bytes, type)                                 \

@@ -152,11 +152,7 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
       for (int s = 0; s < N; ++s) {
         if (s >= written.x0 && s < written.x1) {
           __global uchar *p = to + s * dst_ld_bytes + y * E;
-#if RLO_NT
-          rlo_store_line(p, out[s]);
-#else
-          *(__global rlo_line_any *)p = out[s];
-#endif
+          rlo_put_line(p, out[s]);
         }
       }
     }
@@ -249,11 +245,7 @@ RLO_INLINE void rlo_move_chunk(__global const uchar *from,
 #pragma unroll
       for (int m = 0; m < N; ++m) {
         __global uchar *p = to + x * N * E + m * RLO_LINE_BYTES;
-#if RLO_NT
-        rlo_store_line(p, out[m]);
-#else
-        *(__global rlo_line_any *)p = out[m];
-#endif
+        rlo_put_line(p, out[m]);
       }
     }
   }

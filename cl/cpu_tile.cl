@@ -128,11 +128,7 @@ RLO_INLINE void rlo_store_block_line(rlo_target target, int c, rlo_line line) {
   } else {
     __global uchar *p =
         target.to + rlo_place_at(target.columns, c, target.dst_ld_bytes);
-#if RLO_NT
-    rlo_store_line(p, line);
-#else
-    *(__global rlo_line_any *)p = line;
-#endif
+    rlo_put_line(p, line);
   }
 }
 
@@ -247,11 +243,7 @@ RLO_INLINE void rlo_move_joined(__private const rlo_tile *tile,
           __global uchar *p = to + (k + n * RLO_BLOCK_STEPS) * tile->dst_step;
 #pragma unroll
           for (int r = 0; r < RLO_JOINED_ROWS; ++r) {
-#if RLO_NT
-            rlo_store_line(p + r * element_ld_bytes, lines[r]);
-#else
-            *(__global rlo_line_any *)(p + r * element_ld_bytes) = lines[r];
-#endif
+            rlo_put_line(p + r * element_ld_bytes, lines[r]);
           }
         }
       }
