@@ -174,6 +174,8 @@ RLO_TEST(test_family_gpu__narrow_units_move_four_bytes_where_proven) {
 }
 
 RLO_TEST(test_family_gpu__narrow_units_move_as_words) {
+  enum { SRC_BEGIN = 15 };
+
   static const struct {
     int32_t bits;
     int64_t na, nb, lanes, words;
@@ -206,6 +208,11 @@ RLO_TEST(test_family_gpu__narrow_units_move_as_words) {
           test_plan_define(&launch, "RLO_TILE_B") * unit_bytes / 4;
       ck_assert_int_eq(table[n].lanes / read * unit_bytes % 4, 0);
       ck_assert_int_eq(table[n].lanes / written * unit_bytes % 4, 0);
+      /* What may be read of the source's memory. */
+      const int64_t *bounds =
+          &launch.numbers[launch.arguments[SRC_BEGIN].first];
+      ck_assert_int_eq(bounds[0], -3 * unit_bytes);
+      ck_assert_int_eq(bounds[1], 1000 - 3 * unit_bytes);
     }
   }
 }

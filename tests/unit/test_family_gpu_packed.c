@@ -67,6 +67,23 @@ RLO_TEST(test_family_gpu_packed__words_are_shifted_only_where_runs_are) {
   }
 }
 
+/* Reads beyond the source's memory are harmless to most devices, and to others
+ * not: the kernel cuts off what these numbers, in bytes from the first point,
+ * say of a block. Here it is the whole box. */
+RLO_TEST(test_family_gpu_packed__says_how_far_a_block_reads) {
+  enum { BLOCK_LOW = 13, BLOCK_HIGH };
+
+  static const int64_t extents[] = {5, 4, 7};
+  static const int64_t src_strides[] = {1, -5, 20};
+  static const int64_t dst_strides[] = {28, 7, 1};
+  test_plan_make(32, 3, extents, src_strides, dst_strides, &problem);
+  problem.src.base = 15;
+  ck_assert_int_eq(plan_for("packed"), RLO_OK);
+  ck_assert_int_eq(launch.numbers[launch.arguments[BLOCK_LOW].first], -15 * 4);
+  ck_assert_int_eq(launch.numbers[launch.arguments[BLOCK_HIGH].first],
+                   (4 + 6 * 20 + 1) * 4);
+}
+
 /* The distance between the source's runs in local memory. */
 static void lay_out(int64_t columns, int64_t rows, rlo__gpu_stage *out_stage) {
   const int64_t extents[] = {columns, rows};
@@ -97,6 +114,9 @@ RLO_TEST(test_family_gpu_packed__lanes_meet_in_few_banks) {
   lay_out(4097, 4097, &stage);
   ck_assert_int_eq(stage.store_bytes, 16);
   ck_assert_int_eq(stage.local_strides[1] % 16, 4);
+  /* Whole pieces bring up to 12 bytes along from before a run: they must not
+   * fall on the run before it, whichever lane is first. */
+  ck_assert_int_ge(stage.local_strides[1], 32 * 4 + 12);
 }
 
 /* A lane for a piece that no run has would be idle. */
