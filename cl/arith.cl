@@ -10,11 +10,11 @@
  *   rlo_src_raw x = RLO_LOAD_SRC(__global, pointer);
  *   rlo_dst_raw y = rlo_convert(x);                     RLO_CONVERT
  *   rlo_t       t = rlo_from_src(x);                    else
- *   rlo_dst_raw y = rlo_combine(t, old, alpha_bits, beta_bits);
+ *   rlo_dst_raw y = rlo_combine(t, old, numbers);
  *   RLO_STORE_DST(__global, pointer, y);
  *
- * alpha_bits and beta_bits hold alpha and beta in the compute type: an integer,
- * or the bits of a float or a double.
+ * The numbers of step n are numbers[2 * n] and the next one, in the compute
+ * type: an integer, or the bits of a float or a double.
  */
 #ifndef RLO_ARITH_CL
 #define RLO_ARITH_CL
@@ -38,12 +38,15 @@
 #define RLO_CONVERT 0
 #endif
 
-/* 1: scale by alpha. */
-#ifndef RLO_ALPHA
-#define RLO_ALPHA 1
+/* The steps: an rlo_element_op each, 0 for none. */
+#ifndef RLO_STEP_0
+#define RLO_STEP_0 1
+#define RLO_STEP_1 2
+#define RLO_STEP_2 0
+#define RLO_STEP_3 0
 #endif
 
-/* 1: add beta times what is there. */
+/* 1: a step reads what is there. */
 #ifndef RLO_BETA
 #define RLO_BETA 1
 #endif
@@ -141,6 +144,8 @@ typedef rlo_bits rlo_dst_raw;
   RLO_STORE_AS(space, uchar, p, RLO_TO(uchar, v))
 #endif
 #endif
+
+typedef ulong8 rlo_numbers;
 
 /* ----------------------------------------------------- small floats and f32 */
 
@@ -323,7 +328,7 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
 #endif
 }
 
-#define RLO_FACTOR(bits) ((rlo_t)(bits))
+#define RLO_NUMBER(bits) ((rlo_t)(bits))
 
 #else
 
@@ -338,10 +343,10 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
 
 #if RLO_COMPUTE == 1
 #define RLO_REAL(x)      RLO_TO(float, x)
-#define RLO_FACTOR(bits) ((rlo_t)(as_float((uint)(bits))))
+#define RLO_NUMBER(bits) ((rlo_t)(as_float((uint)(bits))))
 #else
 #define RLO_REAL(x)      RLO_TO(double, x)
-#define RLO_FACTOR(bits) ((rlo_t)(as_double(bits)))
+#define RLO_NUMBER(bits) ((rlo_t)(as_double(bits)))
 #endif
 
 /* An integer's low bits with its sign, as a signed number where it has one. */
@@ -519,38 +524,49 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
 #endif
 }
 
-/* alpha * value + beta * old. */
+/* One element-wise step, by its rlo_element_op. `op` is a constant. */
+static inline rlo_t rlo_step(
+    int op, rlo_t value, rlo_t cell, ulong number0, ulong number1) {
+  (void)number1;
+  switch (op) {
+    case 1:
+      return RLO_NUMBER(number0) * value;
+    case 2: {
+      const rlo_t kept = RLO_NUMBER(number0) * cell;
+      return value + kept;
+    }
+    default:
+      return value;
+  }
+}
+
+/* The steps on a value, and the conversion. */
 static inline rlo_dst_raw rlo_combine(rlo_t value,
                                       rlo_dst_raw old,
-                                      ulong alpha_bits,
-                                      ulong beta_bits) {
-#if RLO_ALPHA
-  value = RLO_FACTOR(alpha_bits) * value;
-#else
-  (void)alpha_bits;
-#endif
+                                      rlo_numbers numbers) {
 #if RLO_BETA
-  const rlo_t kept = RLO_FACTOR(beta_bits) * rlo_from_dst(old);
-  value = value + kept;
+  const rlo_t cell = rlo_from_dst(old);
 #else
+  const rlo_t cell = (rlo_t)(0);
   (void)old;
-  (void)beta_bits;
 #endif
+  value = rlo_step(RLO_STEP_0, value, cell, numbers.s0, numbers.s1);
+  value = rlo_step(RLO_STEP_1, value, cell, numbers.s2, numbers.s3);
+  value = rlo_step(RLO_STEP_2, value, cell, numbers.s4, numbers.s5);
+  value = rlo_step(RLO_STEP_3, value, cell, numbers.s6, numbers.s7);
   return rlo_to_dst(value);
 }
 
-/* to_dst(alpha * x + beta * old), or one conversion. */
+/* The steps on the value of a unit, or one conversion. */
 static inline rlo_dst_raw rlo_compute(rlo_src_raw x,
                                       rlo_dst_raw old,
-                                      ulong alpha_bits,
-                                      ulong beta_bits) {
+                                      rlo_numbers numbers) {
 #if RLO_CONVERT
   (void)old;
-  (void)alpha_bits;
-  (void)beta_bits;
+  (void)numbers;
   return rlo_convert(x);
 #else
-  return rlo_combine(rlo_from_src(x), old, alpha_bits, beta_bits);
+  return rlo_combine(rlo_from_src(x), old, numbers);
 #endif
 }
 

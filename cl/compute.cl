@@ -8,12 +8,12 @@
  *               which every SKIP guard holds, in the order of problem.h
  *         if there is such a point:
  *             dst[dst(i)] = every PAD guard holds
- *                               ? to_dst(alpha * sum + beta * dst[dst(i)])
+ *                               ? to_dst(steps(sum, dst[dst(i)]))
  *                               : fill
  *
  * Arguments: those of specialized.cl, then
  *
- *   ulong alpha_bits, beta_bits   as arith.cl defines them
+ *   rlo_numbers numbers   as arith.cl defines them
  *
  * The cells are cut into segments along the last kept axis, as gather.cl cuts
  * points. Set by the host: everything here, in specialized.cl and in arith.cl.
@@ -73,7 +73,8 @@ typedef struct rlo_job {
   __global const uchar *from;
   __global const rlo_loaded *indices;
   __global uchar *to;
-  ulong fill, alpha_bits, beta_bits;
+  ulong fill;
+  rlo_numbers numbers;
 } rlo_job;
 
 static inline rlo_src_raw rlo_read(__private const rlo_job *job,
@@ -95,8 +96,7 @@ static inline void rlo_put(__private const rlo_job *job,
 #if RLO_BETA
   old = RLO_LOAD_DST(__global, cell);
 #endif
-  RLO_STORE_DST(
-      __global, cell, rlo_combine(value, old, job->alpha_bits, job->beta_bits));
+  RLO_STORE_DST(__global, cell, rlo_combine(value, old, job->numbers));
 }
 #endif
 
@@ -210,13 +210,12 @@ static inline void rlo_do_segment(__private const rlo_job *job,
 }
 
 __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
-    RLO_SPECIALIZED_PARAMS, ulong alpha_bits, ulong beta_bits) {
+    RLO_SPECIALIZED_PARAMS, rlo_numbers numbers) {
   const rlo_job job = {src + src_offset_bytes,
                        RLO_INDICES,
                        dst + dst_offset_bytes,
                        fill_lo,
-                       alpha_bits,
-                       beta_bits};
+                       numbers};
   (void)fill_hi;
 #if RLO_LOOP
   for (rlo_count s = (rlo_count)get_global_id(0); s < RLO_SEGMENTS;

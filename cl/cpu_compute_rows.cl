@@ -6,7 +6,7 @@
  *     for r < batch_extent, k < row_units:
  *         cell = &dst[dst_offset + r * batch_dst_stride + k]
  *         x = src[src_offset + r * batch_src_stride + k]
- *         *cell = to_dst(alpha * x + beta * *cell)
+ *         *cell = to_dst(steps(x, *cell))
  *
  * for every other point of the grid; types by arith.cl. Strides of the source
  * count its units, those of the destination its own. One group computes a batch
@@ -22,9 +22,8 @@
  *                                   rows are whole
  *   16  rlo_index row_units         units of a row, >= 1
  *   17  rlo_index chunk_units       units of one chunk, if row_axis >= 0
- *   18  ulong alpha_bits
- *   19  ulong beta_bits
- *   20  the guards; x is the coefficient of k and must be 0 or 1, y is that of
+ *   18  rlo_numbers numbers
+ *   19  the guards; x is the coefficient of k and must be 0 or 1, y is that of
  *       r
  *
  * For batch_axis: extent ceil(batch_extent / batch_rows), strides batch_rows *
@@ -64,30 +63,27 @@
 /* RLO_LANES units as `*to` is to hold them. */
 RLO_INLINE rlo_dst_raw rlo_compute_at(__global const uchar *to,
                                       __global const uchar *from,
-                                      ulong alpha_bits,
-                                      ulong beta_bits) {
+                                      rlo_numbers numbers) {
   rlo_dst_raw old = 0;
 #if RLO_BETA
   old = RLO_LOAD_DST(__global, to);
 #else
   (void)to;
 #endif
-  return rlo_compute(RLO_LOAD_SRC(__global, from), old, alpha_bits, beta_bits);
+  return rlo_compute(RLO_LOAD_SRC(__global, from), old, numbers);
 }
 
 /* n units, fewer than RLO_LANES or, of one lane, any number. */
 RLO_INLINE void rlo_compute_few(__global uchar *to,
                                 __global const uchar *from,
                                 long n,
-                                ulong alpha_bits,
-                                ulong beta_bits) {
+                                rlo_numbers numbers) {
 #if RLO_LANES == 1
   for (long k = 0; k < n; ++k) {
     __global uchar *cells = to + k * RLO_DST_BYTES;
-    RLO_STORE_DST(
-        __global,
-        cells,
-        rlo_compute_at(cells, from + k * RLO_SRC_BYTES, alpha_bits, beta_bits));
+    RLO_STORE_DST(__global,
+                  cells,
+                  rlo_compute_at(cells, from + k * RLO_SRC_BYTES, numbers));
   }
 #else
   if (n <= 0) {
@@ -105,12 +101,11 @@ RLO_INLINE void rlo_compute_few(__global uchar *to,
     y[k] = to[k];
   }
 #endif
-  RLO_STORE_DST(__private,
-                y,
-                rlo_compute(RLO_LOAD_SRC(__private, x),
-                            RLO_LOAD_DST(__private, y),
-                            alpha_bits,
-                            beta_bits));
+  RLO_STORE_DST(
+      __private,
+      y,
+      rlo_compute(
+          RLO_LOAD_SRC(__private, x), RLO_LOAD_DST(__private, y), numbers));
   for (long k = 0; k < n * RLO_DST_BYTES; ++k) {
     to[k] = y[k];
   }
@@ -121,41 +116,34 @@ RLO_INLINE void rlo_compute_few(__global uchar *to,
 RLO_INLINE void rlo_compute_end(__global uchar *to,
                                 __global const uchar *from,
                                 long n,
-                                ulong alpha_bits,
-                                ulong beta_bits) {
+                                rlo_numbers numbers) {
   long k = 0;
 #if RLO_LANES > 1
   for (; k + RLO_LANES <= n; k += RLO_LANES) {
     __global uchar *cells = to + k * RLO_DST_BYTES;
-    RLO_STORE_DST(
-        __global,
-        cells,
-        rlo_compute_at(cells, from + k * RLO_SRC_BYTES, alpha_bits, beta_bits));
+    RLO_STORE_DST(__global,
+                  cells,
+                  rlo_compute_at(cells, from + k * RLO_SRC_BYTES, numbers));
   }
 #endif
-  rlo_compute_few(to + k * RLO_DST_BYTES,
-                  from + k * RLO_SRC_BYTES,
-                  n - k,
-                  alpha_bits,
-                  beta_bits);
+  rlo_compute_few(
+      to + k * RLO_DST_BYTES, from + k * RLO_SRC_BYTES, n - k, numbers);
 }
 
 #if RLO_LANES > 1
 /* RLO_STEP units, whole lines of the destination. */
 RLO_INLINE void rlo_compute_step(__global uchar *to,
                                  __global const uchar *from,
-                                 ulong alpha_bits,
-                                 ulong beta_bits) {
+                                 rlo_numbers numbers) {
   rlo_line lines[RLO_STEP * RLO_DST_BYTES / RLO_LINE_BYTES];
   __private uchar *out = (__private uchar *)lines;
 #pragma unroll
   for (int k = 0; k < RLO_STEP; k += RLO_LANES) {
-    RLO_STORE_DST(__private,
-                  out + k * RLO_DST_BYTES,
-                  rlo_compute_at(to + k * RLO_DST_BYTES,
-                                 from + k * RLO_SRC_BYTES,
-                                 alpha_bits,
-                                 beta_bits));
+    RLO_STORE_DST(
+        __private,
+        out + k * RLO_DST_BYTES,
+        rlo_compute_at(
+            to + k * RLO_DST_BYTES, from + k * RLO_SRC_BYTES, numbers));
   }
 #pragma unroll
   for (int l = 0; l < RLO_STEP * RLO_DST_BYTES / RLO_LINE_BYTES; ++l) {
@@ -167,11 +155,10 @@ RLO_INLINE void rlo_compute_step(__global uchar *to,
 RLO_INLINE void rlo_compute_run(__global uchar *to,
                                 __global const uchar *from,
                                 long n,
-                                ulong alpha_bits,
-                                ulong beta_bits) {
+                                rlo_numbers numbers) {
 #if RLO_LANES > 1
   const long head = min(n, (long)(-(ulong)to % RLO_LINE_BYTES) / RLO_DST_BYTES);
-  rlo_compute_end(to, from, head, alpha_bits, beta_bits);
+  rlo_compute_end(to, from, head, numbers);
   to += head * RLO_DST_BYTES;
   from += head * RLO_SRC_BYTES;
   n -= head;
@@ -186,10 +173,8 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
         for (int b = 0; b < RLO_STEP * RLO_SRC_BYTES; b += RLO_LINE_BYTES) {
           rlo_prefetch_near(from + (at + set) * RLO_SRC_BYTES + b);
         }
-        rlo_compute_step(to + at * RLO_DST_BYTES,
-                         from + at * RLO_SRC_BYTES,
-                         alpha_bits,
-                         beta_bits);
+        rlo_compute_step(
+            to + at * RLO_DST_BYTES, from + at * RLO_SRC_BYTES, numbers);
       }
     }
     to += set * RLO_DST_BYTES;
@@ -197,12 +182,12 @@ RLO_INLINE void rlo_compute_run(__global uchar *to,
   }
 #endif
   for (; n >= RLO_STEP; n -= RLO_STEP) {
-    rlo_compute_step(to, from, alpha_bits, beta_bits);
+    rlo_compute_step(to, from, numbers);
     to += RLO_STEP * RLO_DST_BYTES;
     from += RLO_STEP * RLO_SRC_BYTES;
   }
 #endif
-  rlo_compute_end(to, from, n, alpha_bits, beta_bits);
+  rlo_compute_end(to, from, n, numbers);
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
@@ -215,8 +200,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     int row_axis,
     rlo_index row_units,
     rlo_index chunk_units,
-    ulong alpha_bits,
-    ulong beta_bits RLO_GUARD_PARAMS) {
+    rlo_numbers numbers RLO_GUARD_PARAMS) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
   __global const uchar *from = RLO_SRC_CORNER(RLO_SRC_BYTES);
@@ -271,8 +255,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_compute_run(row_to + begin * RLO_DST_BYTES,
                     row_from + begin * RLO_SRC_BYTES,
                     end - begin,
-                    alpha_bits,
-                    beta_bits);
+                    numbers);
   }
   (void)fill_lo;
   (void)fill_hi;

@@ -6,7 +6,7 @@
  *         x = the sum of src[src_offset + c * cell_src_stride + s] over the
  *             steps s of the reduction axes, in the order of problem.h
  *         y = &dst[dst_offset + c * cell_dst_stride]
- *         *y = to_dst(alpha * x + beta * *y)
+ *         *y = to_dst(steps(x, *y))
  *
  * for every other point of the grid. Two ways, RLO_ALONG_ROWS:
  *
@@ -27,7 +27,8 @@
  *   17  rlo_index row_units        points along the innermost reduction axis
  *   18  rlo_index row_src_stride   1 along rows
  *   19  rlo_index group_cells      cells of a group along cell_axis; down
- * columns at most RLO_CELLS 20  ulong alpha_bits 21  ulong beta_bits
+ *                                  columns at most RLO_CELLS
+ *   20  rlo_numbers numbers
  */
 // define-matrix: -DRLO_ALONG_ROWS=1
 // define-matrix: -DRLO_SUM_BLOCK=1 -DRLO_SUM_LEVELS=7
@@ -61,8 +62,7 @@ RLO_INLINE void rlo_put_some(__global uchar *to,
                              long stride_bytes,
                              long n,
                              rlo_t sums,
-                             ulong alpha_bits,
-                             ulong beta_bits) {
+                             rlo_numbers numbers) {
   rlo_line some[RLO_LANES * RLO_DST_BYTES / 64 + 1] = {0};
   __private uchar *y = (__private uchar *)some;
 #if RLO_BETA
@@ -73,9 +73,7 @@ RLO_INLINE void rlo_put_some(__global uchar *to,
   }
 #endif
   RLO_STORE_DST(
-      __private,
-      y,
-      rlo_combine(sums, RLO_LOAD_DST(__private, y), alpha_bits, beta_bits));
+      __private, y, rlo_combine(sums, RLO_LOAD_DST(__private, y), numbers));
   for (long c = 0; c < n; ++c) {
     for (int b = 0; b < RLO_DST_BYTES; ++b) {
       to[c * stride_bytes + b] = y[c * RLO_DST_BYTES + b];
@@ -344,8 +342,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     rlo_index row_units,
     rlo_index row_src_stride,
     rlo_index group_cells,
-    ulong alpha_bits,
-    ulong beta_bits) {
+    rlo_numbers numbers) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
   __global const uchar *from = RLO_SRC_CORNER(RLO_SRC_BYTES);
@@ -395,12 +392,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
         c += 1;
         if (c % RLO_LANES == 0 || c == count) {
           const long n = (c - 1) % RLO_LANES + 1;
-          rlo_put_some(to + (c - n) * to_bytes,
-                       to_bytes,
-                       n,
-                       sums,
-                       alpha_bits,
-                       beta_bits);
+          rlo_put_some(to + (c - n) * to_bytes, to_bytes, n, sums, numbers);
         }
       }
     }
@@ -445,8 +437,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
                  to_bytes,
                  n,
                  rlo_total_end(&columns.totals[v]),
-                 alpha_bits,
-                 beta_bits);
+                 numbers);
   }
   (void)cell_src_stride;
 #endif

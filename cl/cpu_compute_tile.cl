@@ -6,7 +6,7 @@
  *     for x < x_units, y < y_units:
  *         cell = &dst[dst_offset + x + y * y_dst_stride]
  *         v = src[src_offset + x * x_src_stride + y]
- *         *cell = to_dst(alpha * v + beta * *cell)
+ *         *cell = to_dst(steps(v, *cell))
  *
  * for every other point of the grid; types by arith.cl. Arguments after the
  * common ten:
@@ -17,8 +17,7 @@
  *   13  int y_axis                grid axis that counts tiles along y, -1: one
  *   14  rlo_index y_units
  *   15  rlo_index y_dst_stride
- *   16  ulong alpha_bits
- *   17  ulong beta_bits
+ *   16  rlo_numbers numbers
  *
  * A group has RLO_COMPUTE_TILE_X by RLO_COMPUTE_TILE_Y cells. Rows of the
  * source, a page of each, are computed and kept in private memory, which is
@@ -117,16 +116,13 @@ RLO_INLINE void rlo_transpose_16(__private rlo_staged *rows) {
 /* Sixteen values of a row are kept. */
 RLO_INLINE void rlo_stage(__private uchar *stage,
                           rlo_src_raw values,
-                          ulong alpha_bits,
-                          ulong beta_bits) {
+                          rlo_numbers numbers) {
 #if RLO_BETA && !RLO_CONVERT
   RLO_STORE_STAGED(stage, values);
-  (void)alpha_bits;
-  (void)beta_bits;
+  (void)numbers;
 #else
-  RLO_STORE_DST(__private,
-                stage,
-                rlo_compute(values, (rlo_dst_raw)(0), alpha_bits, beta_bits));
+  RLO_STORE_DST(
+      __private, stage, rlo_compute(values, (rlo_dst_raw)(0), numbers));
 #endif
 }
 
@@ -138,8 +134,7 @@ RLO_INLINE void rlo_stage_rows(__private uchar *stage,
                                long src_ld_bytes,
                                int rows,
                                long ys,
-                               ulong alpha_bits,
-                               ulong beta_bits) {
+                               rlo_numbers numbers) {
   long y = 0;
   for (; y + RLO_LINE_POINTS <= ys; y += RLO_LINE_POINTS) {
 #pragma unroll
@@ -150,8 +145,7 @@ RLO_INLINE void rlo_stage_rows(__private uchar *stage,
         rlo_prefetch_near(next + at + k * RLO_SRC_BYTES);
         rlo_stage(stage + r * RLO_STAGE_BYTES + (y + k) * RLO_STAGED_BYTES,
                   RLO_LOAD_SRC(__global, from + at + k * RLO_SRC_BYTES),
-                  alpha_bits,
-                  beta_bits);
+                  numbers);
       }
     }
   }
@@ -160,8 +154,7 @@ RLO_INLINE void rlo_stage_rows(__private uchar *stage,
       rlo_stage(
           stage + r * RLO_STAGE_BYTES + y * RLO_STAGED_BYTES,
           rlo_load_some(from + r * src_ld_bytes + y * RLO_SRC_BYTES, ys - y),
-          alpha_bits,
-          beta_bits);
+          numbers);
     }
   }
 }
@@ -173,8 +166,7 @@ RLO_INLINE void rlo_stage_tile(__private uchar *stage,
                                long src_ld_bytes,
                                long xs,
                                long ys,
-                               ulong alpha_bits,
-                               ulong beta_bits) {
+                               rlo_numbers numbers) {
   long x = 0;
   for (; x + RLO_ROWS <= xs; x += RLO_ROWS) {
     __global const uchar *rows = from + x * src_ld_bytes;
@@ -185,19 +177,12 @@ RLO_INLINE void rlo_stage_tile(__private uchar *stage,
         src_ld_bytes,
         RLO_ROWS,
         ys,
-        alpha_bits,
-        beta_bits);
+        numbers);
   }
   for (; x < xs; ++x) {
     __global const uchar *row = from + x * src_ld_bytes;
-    rlo_stage_rows(stage + x * RLO_STAGE_BYTES,
-                   row,
-                   row,
-                   src_ld_bytes,
-                   1,
-                   ys,
-                   alpha_bits,
-                   beta_bits);
+    rlo_stage_rows(
+        stage + x * RLO_STAGE_BYTES, row, row, src_ld_bytes, 1, ys, numbers);
   }
   for (; x % 16 != 0; ++x) {
     for (long y = 0; y < ys; y += RLO_LANES) {
@@ -218,8 +203,7 @@ RLO_INLINE void rlo_compute_strip(__private uchar *block,
                                   bool is_staged,
                                   __private const uchar *stage,
                                   long xs,
-                                  ulong alpha_bits,
-                                  ulong beta_bits) {
+                                  rlo_numbers numbers) {
   for (long x = 0; x < xs; x += 16) {
     rlo_staged rows[16];
 #pragma unroll
@@ -238,7 +222,7 @@ RLO_INLINE void rlo_compute_strip(__private uchar *block,
       } else {
         old = RLO_LOAD_DST(__global, to + i * dst_ld_bytes + x * RLO_DST_BYTES);
       }
-      value = rlo_compute(rows[i], old, alpha_bits, beta_bits);
+      value = rlo_compute(rows[i], old, numbers);
 #else
       value = rows[i];
 #endif
@@ -258,8 +242,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     int y_axis,
     rlo_index y_units,
     rlo_index y_dst_stride,
-    ulong alpha_bits,
-    ulong beta_bits) {
+    rlo_numbers numbers) {
   rlo_index index[RLO_GRID_RANK];
   rlo_decode(get_group_id(0), n_grid, grid_extent, index);
   __global const uchar *from = RLO_SRC_CORNER(RLO_SRC_BYTES);
@@ -274,8 +257,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   }
   rlo_line staged[RLO_COMPUTE_TILE_X * RLO_STAGE_BYTES / RLO_LINE_BYTES];
   __private uchar *stage = (__private uchar *)staged;
-  rlo_stage_tile(
-      stage, from, next, src_ld_bytes, xs, ys, alpha_bits, beta_bits);
+  rlo_stage_tile(stage, from, next, src_ld_bytes, xs, ys, numbers);
   /* Lines beyond the block's end are stored to by the last vector of a row. */
   rlo_line block[16 * RLO_ROW_BYTES / RLO_LINE_BYTES + 1];
   __private uchar *b = (__private uchar *)block;
@@ -302,8 +284,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
                       !is_whole,
                       stage + y * RLO_STAGED_BYTES,
                       xs,
-                      alpha_bits,
-                      beta_bits);
+                      numbers);
     for (long i = 0; i < rows; ++i) {
       const rlo_row row = {row_to + i * dst_ld_bytes, 0, xs * RLO_DST_BYTES};
       rlo_send_row(row, b + i * RLO_ROW_BYTES, 0, 0);

@@ -8,12 +8,12 @@
  *     for each row of cells, that is each i of the axes before the columns:
  *         n = points along the last axis that the guards admit, by their ends
  *         for each column c, if n > 0:
- *             dst[dst(i, c)] = to_dst(alpha * sum of src[src(i, c, k)], k < n,
- *                                     in the order of problem.h)
+ *             dst[dst(i, c)] = to_dst(steps(sum of src[src(i, c, k)], k < n,
+ *                                           in the order of problem.h))
  *
  * Arguments: those of specialized.cl, then
  *
- *   ulong alpha_bits, beta_bits   as in arith.cl; beta is not used
+ *   rlo_numbers numbers   as in arith.cl; nothing is accumulated
  *
  * A group processes RLO_GROUP_ROWS rows of cells. The positions of the points are
  * computed once for all columns. With RLO_DOWN sixteen columns, contiguous on
@@ -81,7 +81,7 @@ typedef struct rlo_job {
   __global const uchar *from;
   __global const rlo_loaded *indices;
   __global uchar *to;
-  ulong alpha_bits;
+  rlo_numbers numbers;
 } rlo_job;
 
 #if RLO_SRC_BYTES == 8
@@ -261,7 +261,7 @@ static inline void rlo_do_row(__private const rlo_job *job,
       rlo_find_places(job, row, 0, block);
     }
     rlo_store(cells + column * RLO_DST_COLUMN,
-              rlo_combine(sum, (rlo_dst_raw)(0), job->alpha_bits, 0));
+              rlo_combine(sum, (rlo_dst_raw)(0), job->numbers));
   }
 }
 
@@ -272,10 +272,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
     ulong dst_offset_bytes,
     ulong fill_lo,
     ulong fill_hi RLO_INDEX_PARAMS,
-    ulong alpha_bits,
-    ulong beta_bits) {
+    rlo_numbers numbers) {
   const rlo_job job = {
-      src + src_offset_bytes, RLO_INDICES, dst + dst_offset_bytes, alpha_bits};
+      src + src_offset_bytes, RLO_INDICES, dst + dst_offset_bytes, numbers};
   const rlo_count first = (rlo_count)get_group_id(0) * RLO_GROUP_ROWS;
   const rlo_count end = min(first + RLO_GROUP_ROWS, (rlo_count)RLO_ROWS);
   /* One row ahead, so that memory has time to answer. */
@@ -291,5 +290,4 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void RLO_KERNEL(
   }
   (void)fill_lo;
   (void)fill_hi;
-  (void)beta_bits;
 }

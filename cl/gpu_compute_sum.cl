@@ -6,7 +6,7 @@
  *         x = the sum of src[src_offset + s(c) + t] over the terms t of the
  *             reduction axes, in the order of problem.h
  *         y = &dst[dst_offset + d(c)]
- *         *y = to_dst(alpha * x + beta * *y)
+ *         *y = to_dst(steps(x, *y))
  *
  * where s(c) and d(c) are the positions of point c of the grid. Arguments after
  * the common eleven, whose grid counts the kept axes:
@@ -20,8 +20,7 @@
  *   15  int blocks                  of a cell, in all
  *   16  int row_units               points along the innermost reduction axis
  *   17  rlo_index row_src_stride    1 with RLO_ALONG_ROWS
- *   18  ulong alpha_bits
- *   19  ulong beta_bits
+ *   18  rlo_numbers numbers
  *
  * A group has RLO_CELLS cells and takes RLO_SLOTS blocks of each at a time. A
  * block belongs to RLO_TEAM work-items, each of which adds 16 / RLO_TEAM lanes
@@ -135,8 +134,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     int blocks,
     int row_units,
     rlo_index row_src_stride,
-    ulong alpha_bits,
-    ulong beta_bits) {
+    rlo_numbers numbers) {
   __local rlo_lane values[RLO_LOCAL];
   const int item = (int)get_local_id(0);
 #if RLO_ALONG_ROWS
@@ -201,9 +199,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     old = RLO_LOAD_DST(__global, to);
 #endif
     RLO_STORE_DST(
-        __global,
-        to,
-        rlo_combine(rlo_total_end(&total), old, alpha_bits, beta_bits));
+        __global, to, rlo_combine(rlo_total_end(&total), old, numbers));
   }
   (void)fill_lo;
   (void)fill_hi;

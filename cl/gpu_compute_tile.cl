@@ -7,7 +7,7 @@
  *         x = src[src_offset + i + j * src_ld]
  *         y = &dst[dst_offset + i * dst_ld + j]     RLO_TURNS
  *         y = &dst[dst_offset + i + j * dst_ld]     else
- *         *y = to_dst(alpha * x + beta * *y)
+ *         *y = to_dst(steps(x, *y))
  *
  * for every other point of the grid. A group computes a tile of RLO_TILE_A by
  * RLO_TILE_B cells; a lane reads and writes RLO_WIDE units at once. With
@@ -20,9 +20,8 @@
  *   12  rlo_index nb
  *   13  rlo_index src_ld    source units
  *   14  rlo_index dst_ld    destination units
- *   15  ulong alpha_bits
- *   16  ulong beta_bits
- *   17  the guards; x is the coefficient of i, y that of j
+ *   15  rlo_numbers numbers
+ *   16  the guards; x is the coefficient of i, y that of j
  *
  * The last two grid axes count tiles along i and along j, as in gpu_tile.cl.
  */
@@ -100,7 +99,8 @@ typedef struct rlo_tile {
   uint ta, tb;
   /* All guards hold. */
   bool is_inside;
-  ulong fill, alpha_bits, beta_bits;
+  ulong fill;
+  rlo_numbers numbers;
 } rlo_tile;
 
 static inline __global const uchar *rlo_from(__private const rlo_tile *tile,
@@ -132,8 +132,7 @@ static inline rlo_dst_wide rlo_compute_wide(__private const rlo_tile *tile,
   __private rlo_dst_unit *cell = (__private rlo_dst_unit *)&cells;
   RLO_UNROLL
   for (int n = 0; n < RLO_WIDE; ++n) {
-    cell[n] = (rlo_dst_unit)rlo_compute(
-        x[n], y[n], tile->alpha_bits, tile->beta_bits);
+    cell[n] = (rlo_dst_unit)rlo_compute(x[n], y[n], tile->numbers);
   }
   return cells;
 }
@@ -150,8 +149,7 @@ static inline void rlo_put_cell(__private const rlo_tile *tile,
 #if RLO_BETA && !RLO_CONVERT
     old = *to;
 #endif
-    *to = (rlo_dst_unit)rlo_compute(
-        unit, old, tile->alpha_bits, tile->beta_bits);
+    *to = (rlo_dst_unit)rlo_compute(unit, old, tile->numbers);
   } else if (rlo_is_written(guards, i, j)) {
     *to = (rlo_dst_unit)tile->fill;
   }
@@ -358,8 +356,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
     rlo_index nb,
     rlo_index src_ld,
     rlo_index dst_ld,
-    ulong alpha_bits,
-    ulong beta_bits RLO_GUARD_PARAMS) {
+    rlo_numbers numbers RLO_GUARD_PARAMS) {
   rlo_index_list index;
   rlo_decode((uint)get_group_id(0), grid_extent, grid_magic, &index);
   rlo_guard_list guards;
@@ -377,8 +374,7 @@ __kernel __attribute__((reqd_work_group_size(RLO_LOCAL, 1, 1))) void RLO_KERNEL(
   tile.tb = (uint)min(nb - b0, (rlo_index)RLO_TILE_B);
   tile.is_inside = rlo_is_inside(&guards, 0, tile.ta, tile.tb);
   tile.fill = fill_lo;
-  tile.alpha_bits = alpha_bits;
-  tile.beta_bits = beta_bits;
+  tile.numbers = numbers;
 #if RLO_TURNS
   __local rlo_src_wide sides[RLO_TILE_A * RLO_SIDES_B];
   const bool is_whole =

@@ -15,19 +15,41 @@ RLO_BEGIN_DECLS
 #define RLO_SUM_LANES 16
 #define RLO_SUM_BLOCK 1024
 
+/** The operation of an element-wise step on a value v of the compute type. */
+typedef enum rlo_element_op {
+  /** v = numbers[0] * v. */
+  RLO_ELEMENT_SCALE = 1,
+  /** v = v + numbers[0] * cell, where the cell still has its old contents. */
+  RLO_ELEMENT_ACCUMULATE = 2
+} rlo_element_op;
+
+/** An element-wise step, and its constants. */
+typedef struct rlo_element_step {
+  rlo_element_op op;
+  double numbers[2];
+} rlo_element_step;
+
+/** The maximum number of steps. */
+#define RLO_MAX_ELEMENT_STEPS 4
+
 /**
  * The arithmetic of a problem with RLO_UPDATE_COMBINE:
  *
- *   cell = to_dst(alpha * sum(values of the cell's points) + beta * cell)
+ *   v = sum(values of the cell's points)
+ *   for each step, in the order of the list: v = step(v)
+ *   cell = to_dst(v)
  *
  * *Compute type* T: integers modulo 2^64 where both types are integers or pred;
  * f64 where either is f64 or c128, or compute_type asks for it; else f32. Each
- * value and the cell are converted to T, alpha and beta rounded to T; the
- * product, the sum and the last addition are each rounded to T, to nearest even
- * and never fused. With beta == 0 the cell is not read: a NaN in it has no
- * effect. With alpha == 1, beta == 0 and no sum the value is converted with one
+ * value and the cell are converted to T, and the numbers of the steps rounded
+ * to T; each product and each sum is rounded to T, to nearest even and never
+ * fused. Without steps and without a sum the value is converted with one
  * rounding, whatever T is. Complex numbers are computed part by part; a real
  * source has the imaginary part 0, a real destination takes the real part.
+ *
+ * *Steps*: an operation stands in the list once at most. A scale by 1 and an
+ * accumulation of 0 times the cell are no steps: the canonical form has none.
+ * A cell that is not accumulated is not read: a NaN in it has no effect.
  *
  * *Conversion*: to a float, to nearest even; a value beyond the type becomes
  * infinity, NaN if the type has no infinity, or its maximum if it has neither.
@@ -53,7 +75,7 @@ RLO_BEGIN_DECLS
  * sums that remain at the end are added from the last to the first. A skipped
  * point does not change its lane.
  *
- * *Fill*: raw bits in dst_type, as with STORE; it is neither scaled nor added.
+ * *Fill*: raw bits in dst_type, as with STORE; the steps do not touch it.
  * A PAD guard does not depend on reduction axes.
  */
 typedef struct rlo_arithmetic {
@@ -64,8 +86,10 @@ typedef struct rlo_arithmetic {
   /** Bits of one unit of the destination: 1 .. RLO_MAX_UNIT_BITS. Positions in
    *  the destination count these; those in the source count unit_bits. */
   int32_t dst_unit_bits;
-  /** Finite; whole numbers of at most 63 bits where T is an integer. */
-  double alpha, beta;
+  /** Their numbers are finite; whole and of at most 63 bits where T is an
+   *  integer. */
+  int32_t num_steps;
+  rlo_element_step steps[RLO_MAX_ELEMENT_STEPS];
   /** Cells may have points that differ outside of the reduction axes; these are
    *  combined one after the other, in the order of the canonical box. Then the
    *  destination's form may have term coefficients. The host runs it; devices
@@ -325,12 +349,13 @@ rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
  *   for each point i of the box where every guard holds:
  *     dx[src(i)] += dy[dst(i)]             (= without a sum_type)
  *
- * and alpha * dy[dst(i)] where the problem computes. dx must hold zeros (or, to
+ * and steps(dy[dst(i)]) where the problem computes: its scale, without its
+ * accumulation. dx must hold zeros (or, to
  * add, what is to be added to): units that the problem does not read are not
- * touched. Its fill is a constant and has no part in the adjoint, nor has beta:
- * <dy, S x> == <S^T dy, x> holds for S x without fills. Of several problems
- * into one destination (rlo_chain_lower) the adjoints of those that read one
- * operand add up. One that loads indices has an adjoint that loads the
+ * touched. Its fill is a constant and has no part in the adjoint, nor has the
+ * cell: <dy, S x> == <S^T dy, x> holds for S x without fills. Of several
+ * problems into one destination (rlo_chain_lower) the adjoints of those that
+ * read one operand add up. One that loads indices has an adjoint that loads the
  * same.
  *
  * @param problem   borrowed; its units are elements (not widened).

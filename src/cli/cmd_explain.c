@@ -69,6 +69,17 @@ static void add_form(rlo__report *r,
                      RLO__INTS("term", NULL, form->term, problem->num_terms));
 }
 
+static double factor_of(const rlo_arithmetic *a,
+                        rlo_element_op op,
+                        double otherwise) {
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    if (a->steps[s].op == op) {
+      return a->steps[s].numbers[0];
+    }
+  }
+  return otherwise;
+}
+
 static void add_update(rlo__report *r, const rlo_problem *problem) {
   const rlo_arithmetic *a = &problem->arithmetic;
   const bool computes = problem->update == RLO_UPDATE_COMBINE;
@@ -80,8 +91,8 @@ static void add_update(rlo__report *r, const rlo_problem *problem) {
         RLO__STRING("src_type", NULL, rlo_dtype_name(a->src_type)),
         RLO__STRING("dst_type", NULL, rlo_dtype_name(a->dst_type)),
         RLO__INT("dst_unit_bits", NULL, a->dst_unit_bits),
-        RLO__REAL("alpha", a->alpha),
-        RLO__REAL("beta", a->beta),
+        RLO__REAL("alpha", factor_of(a, RLO_ELEMENT_SCALE, 1.0)),
+        RLO__REAL("beta", factor_of(a, RLO_ELEMENT_ACCUMULATE, 0.0)),
         RLO__BOOL("is_sum", rlo_problem_is_sum(problem)));
   }
 }

@@ -5,12 +5,22 @@
 #include "base/status.h"
 #include "desc/strides.h"
 #include "ir/arithmetic.h"
+#include "ir/element.h"
 #include "ir/validate.h"
 
 static void swap_int64(int64_t *a, int64_t *b) {
   int64_t saved = *a;
   *a = *b;
   *b = saved;
+}
+
+/* The adjoint of a list of steps, from the last to the first. */
+static void repeat_steps(const rlo_arithmetic *forward, rlo_arithmetic *out) {
+  for (int32_t s = forward->num_steps - 1; s >= 0; --s) {
+    if (rlo__element_info_of(forward->steps[s].op)->is_repeated) {
+      out->steps[out->num_steps++] = forward->steps[s];
+    }
+  }
 }
 
 /* In place. A point that takes the fill reads no source, so its adjoint adds
@@ -29,16 +39,15 @@ static void swap_maps(rlo_problem *problem, rlo_dtype sum_type) {
   problem->arithmetic = (rlo_arithmetic){.src_type = sum_type,
                                          .dst_type = sum_type,
                                          .dst_unit_bits = problem->unit_bits,
-                                         .alpha = 1.0,
-                                         .beta = 1.0,
                                          .is_sequential = true};
   if (problem->update == RLO_UPDATE_COMBINE) {
     problem->arithmetic.src_type = forward.dst_type;
     problem->arithmetic.dst_type = forward.src_type;
     problem->arithmetic.compute_type = forward.compute_type;
-    problem->arithmetic.alpha = forward.alpha;
     problem->unit_bits = forward.dst_unit_bits;
+    repeat_steps(&forward, &problem->arithmetic);
   }
+  rlo__arithmetic_append(&problem->arithmetic, RLO_ELEMENT_ACCUMULATE, 1.0);
   problem->update = RLO_UPDATE_COMBINE;
 }
 
@@ -65,10 +74,7 @@ static bool writes_once(const rlo_problem *problem, bool is_summing) {
 static rlo_status make_adjoint(const rlo_problem *problem,
                                rlo_dtype sum_type,
                                rlo_problem *out) {
-  if (problem->update == RLO_UPDATE_COMBINE) {
-    /* The adjoint sets its own beta. */
-    RLO_TRY(rlo__factor_check("beta", problem->arithmetic.beta));
-  }
+  RLO_TRY(rlo__problem_validate(problem));
   *out = *problem;
   /* A type that fits any unit: only the maps matter here. */
   swap_maps(out, sum_type == RLO_DTYPE_INVALID ? RLO_DTYPE_U1 : sum_type);
@@ -104,7 +110,7 @@ static rlo_status make_storing(rlo_update forward, rlo_problem *adjoint) {
                     "the problem may read a unit more than once; its adjoint "
                     "has to accumulate");
   }
-  adjoint->arithmetic.beta = 0.0;
+  rlo__arithmetic_remove(&adjoint->arithmetic, RLO_ELEMENT_ACCUMULATE);
   if (forward == RLO_UPDATE_STORE) {
     adjoint->update = RLO_UPDATE_STORE;
   }

@@ -280,6 +280,20 @@ static rlo__number scale(rlo__compute compute, double factor, rlo__number a) {
   return a;
 }
 
+/* A step on a value; `cell` is what the cell holds. */
+static rlo__number apply(rlo__compute compute,
+                         const rlo_element_step *step,
+                         rlo__number value,
+                         rlo__number cell) {
+  switch (step->op) {
+    case RLO_ELEMENT_SCALE:
+      return scale(compute, step->numbers[0], value);
+    case RLO_ELEMENT_ACCUMULATE:
+      return add(compute, value, scale(compute, step->numbers[0], cell));
+  }
+  return value;
+}
+
 /* ------------------------------------------------------------------- units */
 
 /* Part 0 or 1 of a unit: the value, or half of a complex one. */
@@ -455,10 +469,12 @@ void rlo__combiner_finish(rlo__combiner *c, uint8_t cell[16]) {
   uint8_t result[16] = {0};
   for (int32_t p = 0; p < c->num_parts; ++p) {
     rlo__number value = c->is_sum ? total_of(c, p) : load_value(c, c->value, p);
-    value = scale(c->compute, a->alpha, value);
+    rlo__number old = {0};
     if (c->reads_cells) {
-      rlo__number old = load(c->compute, dst, value_bits(cell, a->dst_type, p));
-      value = add(c->compute, value, scale(c->compute, a->beta, old));
+      old = load(c->compute, dst, value_bits(cell, a->dst_type, p));
+    }
+    for (int32_t s = 0; s < a->num_steps; ++s) {
+      value = apply(c->compute, &a->steps[s], value, old);
     }
     set_result(result, a->dst_type, p, store(c->compute, dst, value));
   }

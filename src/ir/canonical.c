@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "ir/element.h"
 #include "ir/form.h"
 #include "ir/guard.h"
 #include "ir/problem.h"
@@ -40,13 +41,12 @@ static void note(canonicalizer *c, const char *format, ...) {
 }
 
 /* Forms are compared with all their coefficients, so those beyond the counts
- * must be 0; and -0 becomes 0. */
+ * must be 0; likewise the steps. */
 static void clear_uncounted(rlo_problem *problem) {
   if (problem->update == RLO_UPDATE_STORE) {
     memset(&problem->arithmetic, 0, sizeof problem->arithmetic);
   } else {
-    problem->arithmetic.alpha += 0.0;
-    problem->arithmetic.beta += 0.0;
+    rlo__arithmetic_tidy(&problem->arithmetic);
   }
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     rlo_form *form = rlo__problem_form(problem, n);

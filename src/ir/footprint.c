@@ -80,8 +80,6 @@ rlo_status rlo__problem_narrow(const rlo_problem *problem,
   out->arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_U1,
                                      .dst_type = RLO_DTYPE_U1,
                                      .dst_unit_bits = 1,
-                                     .alpha = 1.0,
-                                     .beta = 1.0,
                                      .is_sequential = true};
   RLO_TRY(rlo_problem_canonicalize(out, 0, NULL, NULL));
   *out_is_exact = *out_is_exact && out->num_guards == 0;

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "ir/element.h"
 #include "ir/form.h"
 #include "ir/update.h"
 
@@ -92,13 +93,23 @@ bool rlo__problem_uses_fill(const rlo_problem *problem) {
   return false;
 }
 
+static bool steps_are_equal(const rlo_arithmetic *a, const rlo_arithmetic *b) {
+  bool are_equal = a->num_steps == b->num_steps;
+  for (int32_t s = 0; are_equal && s < a->num_steps; ++s) {
+    const rlo_element_step *x = &a->steps[s];
+    const rlo_element_step *y = &b->steps[s];
+    are_equal = x->op == y->op &&
+                rlo__factor_equal(x->numbers[0], y->numbers[0]) &&
+                rlo__factor_equal(x->numbers[1], y->numbers[1]);
+  }
+  return are_equal;
+}
+
 static bool arithmetic_is_equal(const rlo_arithmetic *a,
                                 const rlo_arithmetic *b) {
   return a->src_type == b->src_type && a->dst_type == b->dst_type &&
          a->compute_type == b->compute_type &&
-         a->dst_unit_bits == b->dst_unit_bits &&
-         rlo__factor_equal(a->alpha, b->alpha) &&
-         rlo__factor_equal(a->beta, b->beta) &&
+         a->dst_unit_bits == b->dst_unit_bits && steps_are_equal(a, b) &&
          a->is_sequential == b->is_sequential;
 }
 
@@ -163,8 +174,12 @@ static void hash_arithmetic(rlo__hash *hash, const rlo_arithmetic *a) {
   rlo__hash_i64(hash, a->dst_type);
   rlo__hash_i64(hash, a->compute_type);
   rlo__hash_i64(hash, a->dst_unit_bits);
-  hash_factor(hash, a->alpha);
-  hash_factor(hash, a->beta);
+  rlo__hash_i64(hash, a->num_steps);
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    rlo__hash_i64(hash, a->steps[s].op);
+    hash_factor(hash, a->steps[s].numbers[0]);
+    hash_factor(hash, a->steps[s].numbers[1]);
+  }
   rlo__hash_i64(hash, a->is_sequential);
 }
 
@@ -246,16 +261,30 @@ static void print_form(rlo__str *out,
   }
 }
 
-/* "f32 to bf16, alpha 2, beta 1, summed in blocks". */
+/* A step after the first: " + 2 * cell", ", scaled 2". */
+static void print_step(rlo__str *out, const rlo_element_step *step) {
+  if (step->op == RLO_ELEMENT_ACCUMULATE) {
+    rlo__str_printf(out, " + %.17g * cell", step->numbers[0]);
+    return;
+  }
+  const rlo__element_info *info = rlo__element_info_of(step->op);
+  rlo__str_printf(out, ", %s", info->name);
+  for (int32_t n = 0; n < 2 && info->numbers[n] != NULL; ++n) {
+    rlo__str_printf(out, " %.17g", step->numbers[n]);
+  }
+}
+
+/* "cell = bf16(2 * sum of src + 1 * cell), src of f32, dst unit 16 bits". */
 static void print_arithmetic(rlo__str *out, const rlo_problem *problem) {
   const rlo_arithmetic *a = &problem->arithmetic;
+  int32_t first = a->num_steps > 0 && a->steps[0].op == RLO_ELEMENT_SCALE;
   rlo__str_printf(out,
                   "cell = %s(%.17g * %ssrc",
                   rlo_dtype_name(a->dst_type),
-                  a->alpha,
+                  first > 0 ? a->steps[0].numbers[0] : 1.0,
                   rlo_problem_is_sum(problem) ? "sum of " : "");
-  if (rlo__problem_reads_cells(problem)) {
-    rlo__str_printf(out, " + %.17g * cell", a->beta);
+  for (int32_t s = first; s < a->num_steps; ++s) {
+    print_step(out, &a->steps[s]);
   }
   rlo__str_printf(out,
                   "), src of %s, dst unit %d bits%s%s\n",

@@ -9,7 +9,8 @@ enum {
   /** Numbers before the extents, and those of a computing problem at the end.
    */
   HEAD_NUMBERS = 13,
-  ARITHMETIC_NUMBERS = 7,
+  ARITHMETIC_NUMBERS = 6,
+  STEP_NUMBERS = 3,
   /** Numbers of a term and of a guard beside its form. */
   TERM_NUMBERS = 3,
   GUARD_NUMBERS = 2
@@ -22,9 +23,12 @@ static bool is_within(int32_t count, int32_t limit) {
 }
 
 size_t rlo__record_count(const rlo_problem *problem) {
+  const bool computes = problem->update == RLO_UPDATE_COMBINE;
   if (!is_within(problem->num_axes, RLO_MAX_AXES) ||
       !is_within(problem->num_terms, RLO_MAX_TERMS) ||
-      !is_within(problem->num_guards, RLO_MAX_GUARDS)) {
+      !is_within(problem->num_guards, RLO_MAX_GUARDS) ||
+      (computes &&
+       !is_within(problem->arithmetic.num_steps, RLO_MAX_ELEMENT_STEPS))) {
     return 0;
   }
   const size_t axes = (size_t)problem->num_axes;
@@ -33,7 +37,9 @@ size_t rlo__record_count(const rlo_problem *problem) {
   const size_t form = 1 + axes + terms;
   return HEAD_NUMBERS + axes + 2 * form + terms * (TERM_NUMBERS + form) +
          guards * (GUARD_NUMBERS + form) +
-         (problem->update == RLO_UPDATE_COMBINE ? ARITHMETIC_NUMBERS : 0);
+         (computes ? ARITHMETIC_NUMBERS +
+                         (size_t)problem->arithmetic.num_steps * STEP_NUMBERS
+                   : 0);
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -60,10 +66,15 @@ static void put_arithmetic(int64_t *at, const rlo_arithmetic *a) {
                                                a->dst_type,
                                                a->compute_type,
                                                a->dst_unit_bits,
-                                               bits_of(a->alpha),
-                                               bits_of(a->beta),
-                                               a->is_sequential};
+                                               a->is_sequential,
+                                               a->num_steps};
   memcpy(at, numbers, sizeof numbers);
+  at += ARITHMETIC_NUMBERS;
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    *at++ = a->steps[s].op;
+    *at++ = bits_of(a->steps[s].numbers[0]);
+    *at++ = bits_of(a->steps[s].numbers[1]);
+  }
 }
 
 void rlo__record_write(const rlo_problem *problem, int64_t *out_record) {
@@ -124,13 +135,19 @@ static double double_of(int64_t bits) {
 }
 
 static rlo_arithmetic get_arithmetic(const int64_t *at) {
-  return (rlo_arithmetic){.src_type = (rlo_dtype)at[0],
-                          .dst_type = (rlo_dtype)at[1],
-                          .compute_type = (rlo_dtype)at[2],
-                          .dst_unit_bits = (int32_t)at[3],
-                          .alpha = double_of(at[4]),
-                          .beta = double_of(at[5]),
-                          .is_sequential = at[6] != 0};
+  rlo_arithmetic a = {.src_type = (rlo_dtype)at[0],
+                      .dst_type = (rlo_dtype)at[1],
+                      .compute_type = (rlo_dtype)at[2],
+                      .dst_unit_bits = (int32_t)at[3],
+                      .is_sequential = at[4] != 0,
+                      .num_steps = (int32_t)at[5]};
+  at += ARITHMETIC_NUMBERS;
+  for (int32_t s = 0; s < a.num_steps; ++s) {
+    a.steps[s].op = (rlo_element_op)*at++;
+    a.steps[s].numbers[0] = double_of(*at++);
+    a.steps[s].numbers[1] = double_of(*at++);
+  }
+  return a;
 }
 
 void rlo__record_read(const int64_t *record, rlo_problem *out_problem) {

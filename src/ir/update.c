@@ -2,6 +2,7 @@
 #include "ir/update.h"
 
 #include "base/status.h"
+#include "ir/element.h"
 
 int32_t rlo_problem_dst_unit_bits(const rlo_problem *problem) {
   RLO_REQUIRE_OR(0, problem);
@@ -37,18 +38,22 @@ bool rlo_problem_is_sum(const rlo_problem *problem) {
   return false;
 }
 
-bool rlo__factor_equal(double a, double b) {
-  return a <= b && a >= b;
-}
-
 bool rlo__problem_reads_cells(const rlo_problem *problem) {
   return problem->update == RLO_UPDATE_COMBINE &&
-         !rlo__factor_equal(problem->arithmetic.beta, 0.0);
+         !rlo__factor_equal(
+             rlo__arithmetic_factor(
+                 &problem->arithmetic, RLO_ELEMENT_ACCUMULATE, 0.0),
+             0.0);
 }
 
 bool rlo__problem_is_conversion(const rlo_problem *problem) {
-  return rlo__factor_equal(problem->arithmetic.alpha, 1.0) &&
-         !rlo__problem_reads_cells(problem) && !rlo_problem_is_sum(problem);
+  const rlo_arithmetic *a = &problem->arithmetic;
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    if (!rlo__element_is_idle(&a->steps[s])) {
+      return false;
+    }
+  }
+  return !rlo_problem_is_sum(problem);
 }
 
 bool rlo__problem_is_repacking(const rlo_problem *problem) {

@@ -6,11 +6,7 @@
 
 /** Questions about cells and axes that a problem's update answers. */
 
-/** Tells if two factors are equal: -0 equals 0, NaN equals nothing. Compares by
- * order, because compilers warn about == between floats. */
-bool rlo__factor_equal(double a, double b);
-
-/** Tells if a cell is read before it is written (beta is not 0). */
+/** Tells if a cell is read before it is written. */
 bool rlo__problem_reads_cells(const rlo_problem *problem);
 
 /** Tells if a sum runs along the axis. */
@@ -19,7 +15,7 @@ bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis);
 /** Tells if a sum runs along the axis over more than one point. */
 bool rlo__problem_is_summed(const rlo_problem *problem, int32_t axis);
 
-/** Tells if values are only converted: alpha 1, beta 0, no sum. */
+/** Tells if values are only converted: no step, no sum. */
 bool rlo__problem_is_conversion(const rlo_problem *problem);
 
 /** Tells if it is a conversion to the same type in units of another size. */

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "desc/dtype.h"
 #include "ir/arithmetic.h"
+#include "ir/element.h"
 #include "ir/update.h"
 
 rlo_status rlo__factor_check(const char *name, double value) {
@@ -53,6 +54,40 @@ static rlo_status check_type(const char *side, rlo_dtype dtype, int32_t bits) {
   return RLO_OK;
 }
 
+static rlo_status check_steps(const rlo_arithmetic *a) {
+  if (a->num_steps < 0 || a->num_steps > RLO_MAX_ELEMENT_STEPS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%d element-wise steps; the limit is %d",
+                    a->num_steps,
+                    RLO_MAX_ELEMENT_STEPS);
+  }
+  bool is_whole = rlo__arithmetic_compute(a) == RLO__COMPUTE_INTEGER;
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    const rlo_element_step *step = &a->steps[s];
+    const rlo__element_info *info = rlo__element_info_of(step->op);
+    if (info == NULL) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "step %d has the operation %d, which is unknown",
+                      s,
+                      (int)step->op);
+    }
+    for (int32_t other = 0; other < s; ++other) {
+      if (a->steps[other].op == step->op) {
+        return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "the value is %s by step %d and by step %d; a list has "
+                        "an operation once",
+                        info->name,
+                        other,
+                        s);
+      }
+    }
+    for (int32_t n = 0; n < 2 && info->numbers[n] != NULL; ++n) {
+      RLO_TRY(check_factor(info->numbers[n], step->numbers[n], is_whole));
+    }
+  }
+  return RLO_OK;
+}
+
 static rlo_status check_guards(const rlo_problem *problem) {
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
@@ -91,8 +126,7 @@ rlo_status rlo__arithmetic_validate(const rlo_problem *problem) {
                     rlo_dtype_name(a->dst_type),
                     rlo_dtype_name(a->compute_type));
   }
-  RLO_TRY(check_factor("alpha", a->alpha, is_whole));
-  RLO_TRY(check_factor("beta", a->beta, is_whole));
+  RLO_TRY(check_steps(a));
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (problem->dst.term[t] != 0 && !a->is_sequential) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "ir/arithmetic.h"
+#include "ir/element.h"
 #include "ir/update.h"
 #include "ir/validate.h"
 #include "ops/chain.h"
@@ -45,9 +46,11 @@ rlo_status rlo__ops_combine(const rlo_shape *src,
       (rlo_arithmetic){.src_type = src->dtype,
                        .dst_type = dst->dtype,
                        .compute_type = options->compute_type,
-                       .dst_unit_bits = (int32_t)to.element_bits,
-                       .alpha = options->alpha,
-                       .beta = options->beta};
+                       .dst_unit_bits = (int32_t)to.element_bits};
+  rlo__arithmetic_append(
+      &problem->arithmetic, RLO_ELEMENT_SCALE, options->alpha);
+  rlo__arithmetic_append(
+      &problem->arithmetic, RLO_ELEMENT_ACCUMULATE, options->beta);
   if (rlo__problem_reads_cells(problem) &&
       !rlo__add(problem->read_bytes, to.bytes, &problem->read_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW, "the bytes to be read exceed 64 bits");

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "desc/dtype.h"
 #include "ir/arithmetic.h"
+#include "ir/element.h"
 #include "ir/update.h"
 #include "plan/geometry.h"
 
@@ -269,13 +270,17 @@ rlo_status rlo__arith_define(const rlo_problem *problem, rlo__launch *launch) {
       launch, "RLO_COMPUTE", (int64_t)rlo__arithmetic_compute(a)));
   RLO_TRY(rlo__launch_define(
       launch, "RLO_CONVERT", rlo__problem_is_conversion(problem)));
-  RLO_TRY(rlo__launch_define(
-      launch, "RLO_ALPHA", !rlo__factor_equal(a->alpha, 1.0)));
+  static const char *const step_names[RLO_MAX_ELEMENT_STEPS] = {
+      "RLO_STEP_0", "RLO_STEP_1", "RLO_STEP_2", "RLO_STEP_3"};
+  for (int32_t s = 0; s < RLO_MAX_ELEMENT_STEPS; ++s) {
+    RLO_TRY(rlo__launch_define(
+        launch, step_names[s], s < a->num_steps ? (int64_t)a->steps[s].op : 0));
+  }
   return rlo__launch_define(
       launch, "RLO_BETA", rlo__problem_reads_cells(problem));
 }
 
-static int64_t factor_bits(rlo__compute compute, double factor) {
+static int64_t number_bits(rlo__compute compute, double factor) {
   int64_t bits = 0;
   if (compute == RLO__COMPUTE_INTEGER) {
     bits = (int64_t)factor;
@@ -290,26 +295,31 @@ static int64_t factor_bits(rlo__compute compute, double factor) {
   return bits;
 }
 
-rlo_status rlo__arith_add_factors(const rlo_problem *problem,
+rlo_status rlo__arith_add_numbers(const rlo_problem *problem,
                                   rlo__launch *launch) {
-  rlo__compute compute = rlo__arithmetic_compute(&problem->arithmetic);
-  int64_t alpha = factor_bits(compute, problem->arithmetic.alpha);
-  int64_t beta = factor_bits(compute, problem->arithmetic.beta);
-  RLO_TRY(rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &alpha, 1));
-  return rlo__launch_argument(launch, RLO__ARGUMENT_LONG, &beta, 1);
+  const rlo_arithmetic *a = &problem->arithmetic;
+  rlo__compute compute = rlo__arithmetic_compute(a);
+  int64_t numbers[2 * RLO_MAX_ELEMENT_STEPS] = {0};
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    numbers[2 * s] = number_bits(compute, a->steps[s].numbers[0]);
+    numbers[2 * s + 1] = number_bits(compute, a->steps[s].numbers[1]);
+  }
+  return rlo__launch_argument(
+      launch, RLO__ARGUMENT_LONG8, numbers, 2 * RLO_MAX_ELEMENT_STEPS);
 }
 
 void rlo__arith_describe(const rlo_problem *problem, rlo__str *words) {
   static const char *const computes[] = {"integers", "f32", "f64"};
   const rlo_arithmetic *a = &problem->arithmetic;
   rlo__str_printf(words,
-                  "%s to %s in %s%s%s%s",
+                  "%s to %s in %s%s",
                   rlo_dtype_name(a->src_type),
                   rlo_dtype_name(a->dst_type),
                   computes[rlo__arithmetic_compute(a)],
-                  rlo_problem_is_sum(problem) ? ", summed" : "",
-                  rlo__factor_equal(a->alpha, 1.0) ? "" : ", scaled",
-                  rlo__problem_reads_cells(problem) ? ", added" : "");
+                  rlo_problem_is_sum(problem) ? ", summed" : "");
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    rlo__str_printf(words, ", %s", rlo__element_info_of(a->steps[s].op)->name);
+  }
 }
 
 rlo_status rlo__arith_define_ends(const rlo_problem *problem,

@@ -29,8 +29,8 @@ RLO_NODISCARD rlo_status rlo__arith_define(const rlo_problem *problem,
 RLO_NODISCARD rlo_status rlo__arith_begin(const rlo__family_query *query,
                                           rlo__launch *launch);
 
-/** Adds alpha and beta in the compute type: two arguments. */
-RLO_NODISCARD rlo_status rlo__arith_add_factors(const rlo_problem *problem,
+/** Adds the numbers of the steps in the compute type: one argument. */
+RLO_NODISCARD rlo_status rlo__arith_add_numbers(const rlo_problem *problem,
                                                 rlo__launch *launch);
 
 /** Adds RLO_NUM_ENDS and RLO_ENDS of compute.cl: the guards that end a sum

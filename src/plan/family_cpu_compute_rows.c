@@ -11,7 +11,7 @@
  * a chunk of a very long row. */
 
 enum {
-  NUM_SCALARS = 10,
+  NUM_SCALARS = 16,
   /** The size of a way of a first-level cache, and the number of ways from
    *  which on there is room for as many pages as pay. */
   WAY_BYTES = 4096,

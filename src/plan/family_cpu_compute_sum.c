@@ -12,7 +12,7 @@
  * without guards. */
 
 enum {
-  NUM_SCALARS = 11,
+  NUM_SCALARS = 17,
   /** Down columns: most cells, as RLO_CELLS in the kernel, and fewest. */
   MAX_COLUMN_CELLS = 2048,
   MIN_COLUMN_CELLS = 32,

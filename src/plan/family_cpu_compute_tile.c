@@ -10,7 +10,7 @@
  * different axes are contiguous in the source and in the destination. */
 
 enum {
-  NUM_SCALARS = 8,
+  NUM_SCALARS = 14,
   TILE_X = 64,
   /** Most units of a source row that a group reads. */
   MAX_TILE_Y = 1024,

@@ -10,7 +10,7 @@
 
 enum {
   /* The kernel's own arguments; a vector is at most 16 of 8 bytes. */
-  NUM_SCALARS = 8 + 2 * 16 + 2 * RLO__GPU_GRID_SCALARS,
+  NUM_SCALARS = 14 + 2 * 16 + 2 * RLO__GPU_GRID_SCALARS,
   /** Work-items that read next to each other. */
   WARP = 32,
   /** Terms that a work-item has in flight at a time. */

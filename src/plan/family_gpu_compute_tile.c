@@ -10,7 +10,7 @@
  * destination. */
 
 enum {
-  NUM_SCALARS = 6 + RLO__GPU_GRID_SCALARS,
+  NUM_SCALARS = 12 + RLO__GPU_GRID_SCALARS,
   /** Bytes that a lane reads at a time. */
   LANE_BYTES = 64,
   /** Units of a tile of rows, and of the shortest one along the rows. */

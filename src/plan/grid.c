@@ -422,7 +422,7 @@ rlo_status rlo__grid_emit(const rlo__family_query *query,
   RLO_TRY(rlo__launch_define_all(launch, constants));
   RLO_TRY(rlo__grid_add(plan, args, launch));
   if (computes) {
-    RLO_TRY(rlo__arith_add_factors(problem, launch));
+    RLO_TRY(rlo__arith_add_numbers(problem, launch));
   }
   return add_guards(problem, plan, launch);
 }

@@ -229,5 +229,5 @@ rlo_status rlo__specialized_emit(const rlo__family_query *query,
   }
   RLO_TRY(rlo__arith_begin(query, launch));
   RLO_TRY(rlo__arith_define_ends(problem, launch));
-  return rlo__arith_add_factors(problem, launch);
+  return rlo__arith_add_numbers(problem, launch);
 }

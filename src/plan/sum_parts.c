@@ -281,13 +281,12 @@ void rlo__sum_parts_describe(const rlo__sum_parts *parts,
 
 /* --------------------------------------------------------------- the parts */
 
-/* A part is summed in the type of the parts, neither scaled nor added. */
+/* A part is summed in the type of the parts, without steps. */
 static void set_partial(const rlo__sum_cut *cut, rlo_arithmetic *arithmetic) {
   arithmetic->dst_type = cut->dtype;
   arithmetic->dst_unit_bits = rlo_dtype_value_bits(cut->dtype);
   arithmetic->compute_type = RLO_DTYPE_INVALID;
-  arithmetic->alpha = 1.0;
-  arithmetic->beta = 0.0;
+  arithmetic->num_steps = 0;
 }
 
 static int64_t row_bytes(const rlo__sum_cut *cut) {

@@ -11,6 +11,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/factors.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 
@@ -383,7 +384,7 @@ RLO_TEST(test_context__plans_tell_what_they_do) {
   doubled.alpha = 2.0;
   ck_assert_int_eq(
       rlo_relayout_combine(&shape, &shape, NULL, &doubled, &problem), RLO_OK);
-  problem.arithmetic.beta = (double)NAN;
+  test_set_factors(&problem.arithmetic, 2.0, (double)NAN);
   ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
                    RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message,

@@ -6,6 +6,7 @@
 #include "runtime/plan_handle.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/factors.h"
 #include "support/memcheck.h"
 #include "support/random_sum.h"
 
@@ -137,7 +138,7 @@ RLO_LOOP_TEST(test_device_sum_parts__sums_of_all, 0, NUM_TYPES) {
     test_sum_make(types[_i].src, types[_i].dst, &axis, 1, &problem);
     if (types[_i].dst == RLO_DTYPE_S64) {
       /* So that no bit of the sum is lost. */
-      problem.arithmetic.alpha = 0x1p40;
+      test_set_factors(&problem.arithmetic, 0x1p40, 0.0);
     }
     char words[64];
     snprintf(words, sizeof words, "type %d, length %d", _i, (int)points);
@@ -161,8 +162,7 @@ RLO_TEST(test_device_sum_parts__columns) {
     const test_sum_axis axes[] = {{test_is_short() ? 2051 : 5127, 33, 0},
                                   {33, 1, 2}};
     test_sum_make(RLO_DTYPE_F32, RLO_DTYPE_F32, axes, 2, &problem);
-    problem.arithmetic.alpha = 2.5;
-    problem.arithmetic.beta = -0.5;
+    test_set_factors(&problem.arithmetic, 2.5, -0.5);
     ck_assert_int_eq(run(&random, classes[n], "columns"), 3);
   }
 }

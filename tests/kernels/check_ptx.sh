@@ -83,8 +83,8 @@ for file in "$folder"/gpu_*.cl "$folder/gather.cl" "$folder/compute.cl"; do
   done
   IFS=$old_ifs
 done
-check_rounding "$folder/compute.cl" -DRLO_ALPHA=1 -DRLO_BETA=1
-check_rounding "$folder/compute.cl" -DRLO_ALPHA=1 -DRLO_BETA=1 -DRLO_COMPUTE=2
+check_rounding "$folder/compute.cl" -DRLO_BETA=1
+check_rounding "$folder/compute.cl" -DRLO_BETA=1 -DRLO_COMPUTE=2
 if [ -e "$folder/gpu_compute_sum.cl" ]; then
   check_rounding "$folder/gpu_compute_sum.cl"
 fi

@@ -96,7 +96,7 @@ static void find_written(test_job *job,
   static _Thread_local uint8_t over_ones[TEST_JOB_BYTES];
   static _Thread_local rlo_problem problem;
   problem = job->problem.problem;
-  problem.arithmetic.beta = 0;
+  problem.arithmetic.num_steps = 0;
   size_t bytes = (size_t)problem.dst_bytes;
   memset(job->written, 0, (size_t)storage_bytes);
   memset(over_ones, 0xff, bytes);

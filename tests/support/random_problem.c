@@ -367,8 +367,9 @@ static void draw_forms(test_random *random,
         (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
                          .dst_type = RLO_DTYPE_F32,
                          .dst_unit_bits = 32,
-                         .alpha = 1.0,
-                         .beta = (double)test_random_in(random, 0, 1)};
+                         .num_steps = 1,
+                         .steps = {{RLO_ELEMENT_ACCUMULATE,
+                                    {(double)test_random_in(random, 0, 1)}}}};
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (is_sum && test_random_once_in(random, 2)) {

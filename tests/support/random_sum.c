@@ -7,6 +7,7 @@
 #include "desc/dtype.h"
 #include "ir/arithmetic.h"
 #include "relayout/dtype.h"
+#include "support/factors.h"
 
 /** Sets the base and the bytes of one side. */
 static int64_t place(const rlo_problem *problem,
@@ -32,8 +33,7 @@ void test_sum_make(rlo_dtype src_type,
   out->arithmetic =
       (rlo_arithmetic){.src_type = src_type,
                        .dst_type = dst_type,
-                       .dst_unit_bits = rlo_dtype_storage_bits(dst_type),
-                       .alpha = 1.0};
+                       .dst_unit_bits = rlo_dtype_storage_bits(dst_type)};
   out->num_axes = num_axes;
   for (int32_t a = 0; a < num_axes; ++a) {
     out->extents[a] = axes[a].extent;
@@ -119,8 +119,9 @@ void test_random_sum(test_random *random,
   }
   test_sum_make(src_type, dst_type, axes, num_axes, out);
   if (test_random_once_in(random, 3)) {
-    out->arithmetic.alpha = (double)test_random_in(random, -3, 3);
-    out->arithmetic.beta = (double)test_random_in(random, -2, 2);
+    double alpha = (double)test_random_in(random, -3, 3);
+    test_set_factors(
+        &out->arithmetic, alpha, (double)test_random_in(random, -2, 2));
   }
 }
 

@@ -291,11 +291,12 @@ RLO_TEST(test_adjoint__adds_modulo_the_unit) {
   adjoint.src.axis[0] = adjoint.dst.axis[0] = 1;
   adjoint.src_bytes = adjoint.dst_bytes = 4;
   adjoint.update = RLO_UPDATE_COMBINE;
-  adjoint.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_U16,
-                                        .dst_type = RLO_DTYPE_U16,
-                                        .dst_unit_bits = 16,
-                                        .alpha = 1.0,
-                                        .beta = 1.0};
+  adjoint.arithmetic =
+      (rlo_arithmetic){.src_type = RLO_DTYPE_U16,
+                       .dst_type = RLO_DTYPE_U16,
+                       .dst_unit_bits = 16,
+                       .num_steps = 1,
+                       .steps = {{RLO_ELEMENT_ACCUMULATE, {1.0}}}};
   expect_ok(rlo_problem_run_host(&adjoint, src, dst));
   ck_assert_mem_eq(dst, ((uint8_t[]){0, 0, 2, 0}), 4);
   adjoint.extents[0] = 8;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/family.h"
+#include "support/factors.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -49,7 +50,7 @@ static void change(int row) {
       problem.guards[problem.num_guards++].form.axis[0] = 1;
       break;
     case 5:
-      problem.arithmetic.beta = 1.0;
+      test_set_factors(&problem.arithmetic, 1.0, 1.0);
       break;
     case 6:
       problem.arithmetic.src_type = RLO_DTYPE_F8E8M0FNU;

@@ -302,8 +302,9 @@ RLO_TEST(test_ops_combine__factors_are_finite) {
     doubled.alpha = 2.0;
     expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &doubled, &problem));
     rlo_problem sound = problem;
-    *(n < 3 ? &problem.arithmetic.alpha : &problem.arithmetic.beta) =
-        bad[n % 3];
+    problem.arithmetic.num_steps = 2;
+    problem.arithmetic.steps[1].op = RLO_ELEMENT_ACCUMULATE;
+    problem.arithmetic.steps[n < 3 ? 0 : 1].numbers[0] = bad[n % 3];
     bool reads_once = false;
     rlo_problem adjoint;
     ck_assert(!rlo_problem_equal(&problem, &sound));

@@ -183,8 +183,7 @@ static void become_a_sum(int64_t src_bytes) {
   piece.update = RLO_UPDATE_COMBINE;
   piece.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
                                       .dst_type = RLO_DTYPE_F32,
-                                      .dst_unit_bits = 32,
-                                      .alpha = 1.0};
+                                      .dst_unit_bits = 32};
   piece.src_bytes = src_bytes;
   piece.dst_bytes = 4;
 }

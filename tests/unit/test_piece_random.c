@@ -8,6 +8,7 @@
 
 #include "support/exact_copy.h"
 #include "support/expect.h"
+#include "support/factors.h"
 #include "support/lattice_copy.h"
 #include "support/random_problem.h"
 #include "support/suite.h"
@@ -239,8 +240,8 @@ static struct {
 /* That the bytes of a piece are those touched, or more, but not more than those
  * of the whole. */
 static void expect_bytes(int64_t src_bits, int64_t dst_bits) {
-  bool reads_cells = piece.update == RLO_UPDATE_COMBINE &&
-                     (piece.arithmetic.beta < 0 || piece.arithmetic.beta > 0);
+  bool reads_cells =
+      piece.update == RLO_UPDATE_COMBINE && test_accumulates(&piece.arithmetic);
   int64_t written = (dst_bits + 7) / 8;
   int64_t read = (src_bits + 7) / 8 + (reads_cells ? written : 0);
   const int64_t counted[] = {piece.read_bytes, piece.written_bytes};

@@ -42,15 +42,16 @@ static void make_rich(void) {
   problem.guards[1].limit = 9;
   problem.fill[3] = 0x3f;
   problem.update = RLO_UPDATE_COMBINE;
-  problem.arithmetic = (rlo_arithmetic){.src_type = RLO_DTYPE_F32,
-                                        .dst_type = RLO_DTYPE_F32,
-                                        .dst_unit_bits = 32,
-                                        .alpha = 2.0,
-                                        .beta = -0.5};
+  problem.arithmetic = (rlo_arithmetic){
+      .src_type = RLO_DTYPE_F32,
+      .dst_type = RLO_DTYPE_F32,
+      .dst_unit_bits = 32,
+      .num_steps = 2,
+      .steps = {{RLO_ELEMENT_SCALE, {2.0}}, {RLO_ELEMENT_ACCUMULATE, {-0.5}}}};
 }
 
 /* Each changes one part that counts. */
-enum { NUM_CHANGES = 27 };
+enum { NUM_CHANGES = 30 };
 
 static void change(int part, rlo_problem *p) {
   switch (part) {
@@ -127,10 +128,19 @@ static void change(int part, rlo_problem *p) {
       p->arithmetic.dst_unit_bits = 64;
       break;
     case 24:
-      p->arithmetic.alpha = -2.0;
+      p->arithmetic.steps[0].numbers[0] = -2.0;
       break;
     case 25:
-      p->arithmetic.beta = 0.5;
+      p->arithmetic.steps[1].numbers[0] = 0.5;
+      break;
+    case 26:
+      p->arithmetic.steps[1].numbers[1] = 0.5;
+      break;
+    case 27:
+      p->arithmetic.num_steps = 1;
+      break;
+    case 28:
+      p->arithmetic.steps[0].op = RLO_ELEMENT_ACCUMULATE;
       break;
     default:
       p->arithmetic.is_sequential = true;
@@ -165,7 +175,7 @@ RLO_TEST(test_problem__is_the_same_whatever_is_not_counted) {
   problem.update = other.update = RLO_UPDATE_STORE;
   problem.index_bits = 64;
   problem.fill[1] = 1;
-  problem.arithmetic.alpha = 3.0;
+  problem.arithmetic.steps[0].numbers[0] = 3.0;
   ck_assert(rlo_problem_equal(&problem, &other));
   ck_assert_uint_eq(rlo_problem_hash(&problem), rlo_problem_hash(&other));
 }
@@ -193,7 +203,6 @@ RLO_TEST(test_problem__is_told_as_text) {
                                         .dst_type = RLO_DTYPE_F16,
                                         .compute_type = RLO_DTYPE_F64,
                                         .dst_unit_bits = 16,
-                                        .alpha = 1.0,
                                         .is_sequential = true};
   rlo_problem_format(&problem, text, sizeof text);
   ck_assert_str_eq(text,
@@ -224,6 +233,11 @@ static const struct {
      4},
     {"guard 0 pads along axis 0, which is summed; a fill has no part in a sum",
      5},
+    {"5 element-wise steps; the limit is 4", 6},
+    {"step 1 has the operation 77, which is unknown", 7},
+    {"the value is scaled by step 0 and by step 1; a list has an operation "
+     "once",
+     8},
 };
 
 RLO_TABLE_TEST(test_problem__refuses_broken_arithmetic, broken) {
@@ -245,8 +259,17 @@ RLO_TABLE_TEST(test_problem__refuses_broken_arithmetic, broken) {
     case 4:
       problem.dst.term[0] = 1;
       break;
-    default:
+    case 5:
       problem.dst.axis[0] = 0;
+      break;
+    case 6:
+      problem.arithmetic.num_steps = 5;
+      break;
+    case 7:
+      problem.arithmetic.steps[1].op = (rlo_element_op)77;
+      break;
+    default:
+      problem.arithmetic.steps[1].op = RLO_ELEMENT_SCALE;
       break;
   }
   ck_assert_int_eq(rlo__arithmetic_validate(&problem), RLO_INVALID_ARGUMENT);

@@ -4,6 +4,7 @@
 
 #include "ir/problem.h"
 #include "ir/record.h"
+#include "support/factors.h"
 #include "support/random_problem.h"
 #include "support/suite.h"
 
@@ -74,7 +75,7 @@ RLO_TEST(test_record__differs_where_a_problem_does) {
         ++p->dst_bytes;
         break;
       case 1:
-        p->arithmetic.alpha += 1.0;
+        test_set_factors(&p->arithmetic, 2.5, 1.0);
         break;
       case 2:
         ++p->src.base;

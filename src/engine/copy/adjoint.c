@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "engine/copy/copy_op.h"
+#include "ir/element.h"
 #include "ops/chain.h"
 #include "relayout/kernel_names.h"
 
@@ -338,7 +339,8 @@ static rlo_status put_zeros_in_front(collection *c) {
   rlo_problem_list *problems = c->problems;
   if (is_covered && (c->is_storing || problems->count == 1)) {
     if (!c->is_storing) {
-      problems->entries[0].problem->arithmetic.beta = 0.0;
+      rlo__arithmetic_remove(&problems->entries[0].problem->arithmetic,
+                             RLO_ELEMENT_ACCUMULATE);
     }
     return RLO_OK;
   }

@@ -4,7 +4,7 @@
 #include "engine/copy/copy_op.h"
 #include "engine/tensor/attributes.h"
 #include "ir/arithmetic.h"
-#include "ir/update.h"
+#include "ir/element.h"
 #include "ir/validate.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"

@@ -6,7 +6,7 @@
 #include "engine/copy/copy_op.h"
 #include "engine/tensor/attributes.h"
 #include "ir/arithmetic.h"
-#include "ir/update.h"
+#include "ir/element.h"
 #include "relayout/ops.h"
 
 /* Returns whether an integer type holds a number, apart from its fraction. */

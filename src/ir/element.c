@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ir/element.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const rlo__element_info elements[] = {
+    [RLO_ELEMENT_SCALE] = {"scaled", {"alpha"}, 1.0, true},
+    [RLO_ELEMENT_ACCUMULATE] = {"added", {"beta"}, 0.0, false},
+};
+
+const rlo__element_info *rlo__element_info_of(rlo_element_op op) {
+  const size_t number = (size_t)op;
+  bool is_known = number < sizeof elements / sizeof elements[0] &&
+                  elements[number].name != NULL;
+  return is_known ? &elements[number] : NULL;
+}
+
+bool rlo__factor_equal(double a, double b) {
+  return a <= b && a >= b;
+}
+
+bool rlo__element_is_idle(const rlo_element_step *step) {
+  const rlo__element_info *info = rlo__element_info_of(step->op);
+  return info != NULL && rlo__factor_equal(step->numbers[0], info->idle);
+}
+
+/* The place of an operation in the list, or -1. Its count may not be
+ * validated yet. */
+static int32_t find_step(const rlo_arithmetic *a, rlo_element_op op) {
+  for (int32_t s = 0; s < a->num_steps && s < RLO_MAX_ELEMENT_STEPS; ++s) {
+    if (a->steps[s].op == op) {
+      return s;
+    }
+  }
+  return -1;
+}
+
+double rlo__arithmetic_factor(const rlo_arithmetic *a,
+                              rlo_element_op op,
+                              double otherwise) {
+  int32_t s = find_step(a, op);
+  return s >= 0 ? a->steps[s].numbers[0] : otherwise;
+}
+
+void rlo__arithmetic_append(rlo_arithmetic *a,
+                            rlo_element_op op,
+                            double number) {
+  const rlo_element_step step = {op, {number, 0.0}};
+  if (!rlo__element_is_idle(&step)) {
+    a->steps[a->num_steps++] = step;
+  }
+}
+
+void rlo__arithmetic_remove(rlo_arithmetic *a, rlo_element_op op) {
+  int32_t s = find_step(a, op);
+  if (s >= 0) {
+    --a->num_steps;
+    memmove(&a->steps[s],
+            &a->steps[s + 1],
+            (size_t)(a->num_steps - s) * sizeof a->steps[0]);
+  }
+}
+
+void rlo__arithmetic_tidy(rlo_arithmetic *a) {
+  int32_t count = 0;
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    rlo_element_step step = a->steps[s];
+    const rlo__element_info *info = rlo__element_info_of(step.op);
+    for (int32_t n = 0; n < 2; ++n) {
+      bool has_number = info != NULL && info->numbers[n] != NULL;
+      step.numbers[n] = has_number ? step.numbers[n] + 0.0 : 0.0;
+    }
+    if (!rlo__element_is_idle(&step)) {
+      a->steps[count++] = step;
+    }
+  }
+  memset(&a->steps[count],
+         0,
+         (size_t)(RLO_MAX_ELEMENT_STEPS - count) * sizeof a->steps[0]);
+  a->num_steps = count;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RLO_IR_ELEMENT_H
+#define RLO_IR_ELEMENT_H
+
+#include "relayout/problem.h"
+
+/** The list of element-wise steps of rlo_arithmetic. */
+
+/** Tells if two factors are equal: -0 equals 0, NaN equals nothing. Compares by
+ * order, because compilers warn about == between floats. */
+bool rlo__factor_equal(double a, double b);
+
+/** What is known of an operation of a step. */
+typedef struct rlo__element_info {
+  /** The value that it makes: "scaled". */
+  const char *name;
+  /** Names of its numbers; NULL for those that it does not have. */
+  const char *numbers[2];
+  /** The first number with which it changes nothing; NaN for none. */
+  double idle;
+  /** True if the adjoint repeats the step; else the adjoint has none, because
+   *  the step only adds what does not depend on the source. */
+  bool is_repeated;
+} rlo__element_info;
+
+/** NULL for a value that is no operation. */
+const rlo__element_info *rlo__element_info_of(rlo_element_op op);
+
+/** Tells if a step of a known operation changes nothing. */
+bool rlo__element_is_idle(const rlo_element_step *step);
+
+/** The first number of the step with an operation, or `otherwise`, if the list
+ *  has none. */
+double rlo__arithmetic_factor(const rlo_arithmetic *arithmetic,
+                              rlo_element_op op,
+                              double otherwise);
+
+/** Removes the steps that change nothing, and makes 0 of -0 and of the numbers
+ *  that a step does not have. The operations are known. */
+void rlo__arithmetic_tidy(rlo_arithmetic *arithmetic);
+
+/** Appends a step with one number, unless it would change nothing. */
+void rlo__arithmetic_append(rlo_arithmetic *arithmetic,
+                            rlo_element_op op,
+                            double number);
+
+/** Removes the step with an operation, if there is one. */
+void rlo__arithmetic_remove(rlo_arithmetic *arithmetic, rlo_element_op op);
+
+#endif
