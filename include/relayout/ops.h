@@ -251,8 +251,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_chain_mirror_pad(rlo_chain *chain,
  * converts, scales, adds nor sums stays a movement of bits.
  */
 
-/** y = alpha * x + beta * y, for a result x and the destination y. Initialize
- *  with RLO_COMBINE_OPTIONS_INIT, which means y = x. */
+/** y = steps(alpha * x) + beta * y, for a result x and the destination y.
+ *  Initialize with RLO_COMBINE_OPTIONS_INIT, which means y = x. */
 typedef struct rlo_combine_options {
   /** sizeof(rlo_combine_options). */
   size_t struct_size;
@@ -260,10 +260,22 @@ typedef struct rlo_combine_options {
   double alpha, beta;
   /** RLO_DTYPE_F64 to compute floats in f64; RLO_DTYPE_INVALID as usual. */
   rlo_dtype compute_type;
+  /** Element-wise steps between alpha and beta; with an alpha other than 1 and
+   *  a beta other than 0 at most RLO_MAX_ELEMENT_STEPS. */
+  int32_t num_steps;
+  rlo_element_step steps[RLO_MAX_ELEMENT_STEPS];
 } rlo_combine_options;
 
-#define RLO_COMBINE_OPTIONS_INIT \
-  { sizeof(rlo_combine_options), 1.0, 0.0, RLO_DTYPE_INVALID }
+#define RLO_COMBINE_OPTIONS_INIT                                   \
+  {                                                                \
+    sizeof(rlo_combine_options), 1.0, 0.0, RLO_DTYPE_INVALID, 0, { \
+      {                                                            \
+        RLO_ELEMENT_SCALE, {                                       \
+          1.0, 0.0                                                 \
+        }                                                          \
+      }                                                            \
+    }                                                              \
+  }
 
 /**
  * Lowers a relayout that computes: as rlo_relayout_lower, and the destination

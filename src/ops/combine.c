@@ -12,7 +12,7 @@
 
 bool rlo__ops_is_plain(const rlo_combine_options *options) {
   return rlo__factor_equal(options->alpha, 1.0) &&
-         rlo__factor_equal(options->beta, 0.0);
+         rlo__factor_equal(options->beta, 0.0) && options->num_steps == 0;
 }
 
 rlo_status rlo__ops_read_options(const rlo_combine_options *options,
@@ -25,6 +25,26 @@ rlo_status rlo__ops_read_options(const rlo_combine_options *options,
                             sizeof *out_options));
   RLO_TRY(rlo__factor_check("alpha", out_options->alpha));
   return rlo__factor_check("beta", out_options->beta);
+}
+
+static rlo_status list_steps(const rlo_combine_options *options,
+                             rlo_arithmetic *arithmetic) {
+  int32_t limit = RLO_MAX_ELEMENT_STEPS -
+                  !rlo__factor_equal(options->alpha, 1.0) -
+                  !rlo__factor_equal(options->beta, 0.0);
+  if (options->num_steps < 0 || options->num_steps > limit) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%d element-wise steps beside alpha and beta; the limit is "
+                    "%d",
+                    options->num_steps,
+                    limit);
+  }
+  rlo__arithmetic_append(arithmetic, RLO_ELEMENT_SCALE, options->alpha);
+  for (int32_t s = 0; s < options->num_steps; ++s) {
+    arithmetic->steps[arithmetic->num_steps++] = options->steps[s];
+  }
+  rlo__arithmetic_append(arithmetic, RLO_ELEMENT_ACCUMULATE, options->beta);
+  return RLO_OK;
 }
 
 rlo_status rlo__ops_combine(const rlo_shape *src,
@@ -47,10 +67,7 @@ rlo_status rlo__ops_combine(const rlo_shape *src,
                        .dst_type = dst->dtype,
                        .compute_type = options->compute_type,
                        .dst_unit_bits = (int32_t)to.element_bits};
-  rlo__arithmetic_append(
-      &problem->arithmetic, RLO_ELEMENT_SCALE, options->alpha);
-  rlo__arithmetic_append(
-      &problem->arithmetic, RLO_ELEMENT_ACCUMULATE, options->beta);
+  RLO_TRY(list_steps(options, &problem->arithmetic));
   if (rlo__problem_reads_cells(problem) &&
       !rlo__add(problem->read_bytes, to.bytes, &problem->read_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW, "the bytes to be read exceed 64 bits");

@@ -10,7 +10,7 @@
 RLO_NODISCARD rlo_status rlo__ops_read_options(
     const rlo_combine_options *options, rlo_combine_options *out_options);
 
-/** Tells if options leave the result as it is: alpha 1, beta 0. */
+/** Tells if options leave the result as it is. */
 bool rlo__ops_is_plain(const rlo_combine_options *options);
 
 /**

@@ -242,6 +242,28 @@ RLO_TEST(test_ops_combine__options_of_an_older_header) {
       RLO_INVALID_ARGUMENT);
 }
 
+RLO_TEST(test_ops_combine__steps_run_in_their_order) {
+  const float x[2] = {1.0f, 2.0f};
+  float y[2] = {10.0f, 20.0f};
+  rlo_shape shape = shape_of(RLO_DTYPE_F32, DIMS(2), 1);
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.num_steps = 2;
+  options.steps[0] = (rlo_element_step){RLO_ELEMENT_ACCUMULATE, {3.0}};
+  options.steps[1] = (rlo_element_step){RLO_ELEMENT_SCALE, {2.0}};
+  expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem));
+  expect_ok(rlo_problem_run_host(&problem, x, y));
+  ck_assert(y[0] == 62.0f && y[1] == 124.0f);
+  options.alpha = 2.0;
+  expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+                 RLO_INVALID_ARGUMENT,
+                 "the value is scaled by step 0 and by step 2; a list has an "
+                 "operation once");
+  options.num_steps = 4;
+  expect_refusal(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem),
+                 RLO_INVALID_ARGUMENT,
+                 "4 element-wise steps beside alpha and beta; the limit is 3");
+}
+
 RLO_TEST(test_ops_combine__factors_of_integers_are_whole) {
   rlo_shape shape = shape_of(RLO_DTYPE_S32, DIMS(3), 1);
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
