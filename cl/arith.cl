@@ -46,6 +46,10 @@
 #define RLO_STEP_3 0
 #endif
 
+#define RLO_HAS_STEP(op)                                             \
+  (RLO_STEP_0 == (op) || RLO_STEP_1 == (op) || RLO_STEP_2 == (op) || \
+   RLO_STEP_3 == (op))
+
 /* 1: a step reads what is there. */
 #ifndef RLO_BETA
 #define RLO_BETA 1
@@ -272,13 +276,13 @@ static inline rlo_bits rlo_to_int(rlo_floats value, int bits, int is_signed) {
 
 #if RLO_COMPUTE == 0
 #if RLO_DST_BITS > 32 || RLO_SRC_CLASS == 1 && RLO_DST_BITS > 32 || \
-    RLO_DST_CLASS == 1
+    RLO_DST_CLASS == 1 || RLO_HAS_STEP(3)
 typedef RLO_MANY(ulong) rlo_t;
 typedef ulong rlo_lane;
 #define RLO_TO_T(x) RLO_TO(ulong, x)
 #define RLO_T_BITS  64
 #else
-/* The low 32 bits are all that the result depends on. */
+/* The low 32 bits are all that the result depends on, without a clamp. */
 typedef rlo_bits rlo_t;
 typedef uint rlo_lane;
 #define RLO_TO_T(x) RLO_TO(uint, x)
@@ -329,8 +333,15 @@ static inline rlo_dst_raw rlo_to_dst(rlo_t value) {
 }
 
 #define RLO_NUMBER(bits) ((rlo_t)(bits))
+#if RLO_T_BITS == 64
+#define RLO_BELOW(a, b) (RLO_MANY(as_long)(a) < RLO_MANY(as_long)(b))
+#else
+#define RLO_BELOW(a, b) (RLO_MANY(as_int)(a) < RLO_MANY(as_int)(b))
+#endif
 
 #else
+
+#define RLO_BELOW(a, b) ((a) < (b))
 
 /* The pattern of one side as a float, or a double. */
 #define RLO_SMALL(raw, SIDE, bare)    \
@@ -527,13 +538,18 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
 /* One element-wise step, by its rlo_element_op. `op` is a constant. */
 static inline rlo_t rlo_step(
     int op, rlo_t value, rlo_t cell, ulong number0, ulong number1) {
-  (void)number1;
   switch (op) {
     case 1:
       return RLO_NUMBER(number0) * value;
     case 2: {
       const rlo_t kept = RLO_NUMBER(number0) * cell;
       return value + kept;
+    }
+    case 3: {
+      const rlo_t low = RLO_NUMBER(number0);
+      const rlo_t high = RLO_NUMBER(number1);
+      value = RLO_CHOOSE(RLO_BELOW(value, low), low, value);
+      return RLO_CHOOSE(RLO_BELOW(high, value), high, value);
     }
     default:
       return value;

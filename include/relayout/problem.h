@@ -20,7 +20,12 @@ typedef enum rlo_element_op {
   /** v = numbers[0] * v. */
   RLO_ELEMENT_SCALE = 1,
   /** v = v + numbers[0] * cell, where the cell still has its old contents. */
-  RLO_ELEMENT_ACCUMULATE = 2
+  RLO_ELEMENT_ACCUMULATE = 2,
+  /** v = numbers[0] where v is below that, numbers[1] where v is above that; a
+   *  NaN stays. The bounds may be infinite, the second is at least the first.
+   *  Integers compare as signed numbers of 64 bits, so that there is no clamp
+   * of u64 between integers; nor is there one of complex numbers. */
+  RLO_ELEMENT_CLAMP = 3
 } rlo_element_op;
 
 /** An element-wise step, and its constants. */
@@ -86,8 +91,8 @@ typedef struct rlo_arithmetic {
   /** Bits of one unit of the destination: 1 .. RLO_MAX_UNIT_BITS. Positions in
    *  the destination count these; those in the source count unit_bits. */
   int32_t dst_unit_bits;
-  /** Their numbers are finite; whole and of at most 63 bits where T is an
-   *  integer. */
+  /** Their numbers are finite, but for bounds; whole and of at most 63 bits
+   *  where T is an integer. */
   int32_t num_steps;
   rlo_element_step steps[RLO_MAX_ELEMENT_STEPS];
   /** Cells may have points that differ outside of the reduction axes; these are
@@ -350,13 +355,13 @@ rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
  *     dx[src(i)] += dy[dst(i)]             (= without a sum_type)
  *
  * and steps(dy[dst(i)]) where the problem computes: its scale, without its
- * accumulation. dx must hold zeros (or, to
- * add, what is to be added to): units that the problem does not read are not
- * touched. Its fill is a constant and has no part in the adjoint, nor has the
- * cell: <dy, S x> == <S^T dy, x> holds for S x without fills. Of several
- * problems into one destination (rlo_chain_lower) the adjoints of those that
- * read one operand add up. One that loads indices has an adjoint that loads the
- * same.
+ * accumulation; there is no adjoint of a clamp, which needs the values. dx must
+ * hold zeros (or, to add, what is to be added to): units that the problem does
+ * not read are not touched. Its fill is a constant and has no part in the
+ * adjoint, nor has the cell: <dy, S x> == <S^T dy, x> holds for S x without
+ * fills. Of several problems into one destination (rlo_chain_lower) the
+ * adjoints of those that read one operand add up. One that loads indices has an
+ * adjoint that loads the same.
  *
  * @param problem   borrowed; its units are elements (not widened).
  * @param sum_type  what the units of a moving problem hold, to be added with
@@ -365,8 +370,9 @@ rlo_problem_reads_once(const rlo_problem *problem, bool *out_reads_once);
  *                  RLO_INVALID_ARGUMENT unless rlo_problem_reads_once.
  * @param out_problem  in canonical form, its units as they were; untouched on
  *                 failure. May be `problem`.
- * @return RLO_OK; RLO_UNSUPPORTED to add pred or integers of less than a byte;
- *         or what rlo_problem_canonicalize returns. Threads: safe (pure).
+ * @return RLO_OK; RLO_UNSUPPORTED to add pred or integers of less than a byte,
+ *         or for a clamp; or what rlo_problem_canonicalize returns. Threads:
+ * safe (pure).
  */
 RLO_API RLO_NODISCARD rlo_status rlo_problem_adjoint(const rlo_problem *problem,
                                                      rlo_dtype sum_type,

@@ -17,7 +17,8 @@ static void swap_int64(int64_t *a, int64_t *b) {
 /* The adjoint of a list of steps, from the last to the first. */
 static void repeat_steps(const rlo_arithmetic *forward, rlo_arithmetic *out) {
   for (int32_t s = forward->num_steps - 1; s >= 0; --s) {
-    if (rlo__element_info_of(forward->steps[s].op)->is_repeated) {
+    const rlo__element_info *info = rlo__element_info_of(forward->steps[s].op);
+    if (info != NULL && info->adjoint == RLO__ADJOINT_REPEATS) {
       out->steps[out->num_steps++] = forward->steps[s];
     }
   }
@@ -117,6 +118,23 @@ static rlo_status make_storing(rlo_update forward, rlo_problem *adjoint) {
   return rlo_problem_canonicalize(adjoint, 0, NULL, NULL);
 }
 
+static rlo_status check_steps(const rlo_problem *problem) {
+  if (problem->update == RLO_UPDATE_STORE) {
+    return RLO_OK;
+  }
+  RLO_TRY(rlo__problem_validate(problem));
+  for (int32_t s = 0; s < problem->arithmetic.num_steps; ++s) {
+    const rlo__element_info *info =
+        rlo__element_info_of(problem->arithmetic.steps[s].op);
+    if (info != NULL && info->adjoint == RLO__ADJOINT_NONE) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "values are %s, and the adjoint of that depends on them",
+                      info->name);
+    }
+  }
+  return RLO_OK;
+}
+
 static rlo_status check_sum_type(const rlo_problem *problem,
                                  rlo_dtype sum_type) {
   rlo_dtype dtype = problem->update == RLO_UPDATE_COMBINE
@@ -135,6 +153,7 @@ rlo_status rlo_problem_adjoint(const rlo_problem *problem,
                                rlo_problem *out_problem) {
   RLO_REQUIRE(problem, out_problem);
   bool is_storing = sum_type == RLO_DTYPE_INVALID;
+  RLO_TRY(check_steps(problem));
   if (!is_storing) {
     RLO_TRY(check_sum_type(problem, sum_type));
   }

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/status.h"
 #include "desc/dtype.h"
+#include "ir/element.h"
 #include "ir/update.h"
 
 /* ------------------------------------------------------------ exact numbers */
@@ -273,10 +275,26 @@ static rlo__number add(rlo__compute compute, rlo__number a, rlo__number b) {
 
 static rlo__number scale(rlo__compute compute, double factor, rlo__number a) {
   if (compute == RLO__COMPUTE_INTEGER) {
-    a.integer *= (uint64_t)(int64_t)factor;
+    a.integer *= (uint64_t)rlo__element_integer(factor);
   } else {
     a.real = round_real(compute, round_real(compute, factor) * a.real);
   }
+  return a;
+}
+
+static rlo__number clamp(rlo__compute compute,
+                         const double bounds[2],
+                         rlo__number a) {
+  if (compute == RLO__COMPUTE_INTEGER) {
+    int64_t low = rlo__element_integer(bounds[0]);
+    int64_t high = rlo__element_integer(bounds[1]);
+    int64_t value = (int64_t)a.integer;
+    a.integer = (uint64_t)rlo__max(low, rlo__min(value, high));
+    return a;
+  }
+  double low = round_real(compute, bounds[0]);
+  double high = round_real(compute, bounds[1]);
+  a.real = a.real < low ? low : a.real > high ? high : a.real;
   return a;
 }
 
@@ -290,6 +308,8 @@ static rlo__number apply(rlo__compute compute,
       return scale(compute, step->numbers[0], value);
     case RLO_ELEMENT_ACCUMULATE:
       return add(compute, value, scale(compute, step->numbers[0], cell));
+    case RLO_ELEMENT_CLAMP:
+      return clamp(compute, step->numbers, value);
   }
   return value;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ir/element.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 static const rlo__element_info elements[] = {
-    [RLO_ELEMENT_SCALE] = {"scaled", {"alpha"}, 1.0, true},
-    [RLO_ELEMENT_ACCUMULATE] = {"added", {"beta"}, 0.0, false},
+    [RLO_ELEMENT_SCALE] = {"scaled", {"alpha"}, 1.0, RLO__ADJOINT_REPEATS},
+    [RLO_ELEMENT_ACCUMULATE] = {"added", {"beta"}, 0.0, RLO__ADJOINT_DROPS},
+    [RLO_ELEMENT_CLAMP] =
+        {"clamped", {"low", "high"}, NAN, RLO__ADJOINT_NONE, .is_bound = true},
 };
 
 const rlo__element_info *rlo__element_info_of(rlo_element_op op) {
@@ -18,6 +21,13 @@ const rlo__element_info *rlo__element_info_of(rlo_element_op op) {
 
 bool rlo__factor_equal(double a, double b) {
   return a <= b && a >= b;
+}
+
+int64_t rlo__element_integer(double number) {
+  if (isinf(number)) {
+    return number < 0 ? INT64_MIN : INT64_MAX;
+  }
+  return (int64_t)number;
 }
 
 bool rlo__element_is_idle(const rlo_element_step *step) {

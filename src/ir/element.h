@@ -10,6 +10,15 @@
  * order, because compilers warn about == between floats. */
 bool rlo__factor_equal(double a, double b);
 
+/** The part of a step in the adjoint. */
+typedef enum rlo__element_adjoint {
+  RLO__ADJOINT_REPEATS,
+  /** It adds what does not depend on the source. */
+  RLO__ADJOINT_DROPS,
+  /** A problem with this step has no adjoint. */
+  RLO__ADJOINT_NONE
+} rlo__element_adjoint;
+
 /** What is known of an operation of a step. */
 typedef struct rlo__element_info {
   /** The value that it makes: "scaled". */
@@ -18,13 +27,17 @@ typedef struct rlo__element_info {
   const char *numbers[2];
   /** The first number with which it changes nothing; NaN for none. */
   double idle;
-  /** True if the adjoint repeats the step; else the adjoint has none, because
-   *  the step only adds what does not depend on the source. */
-  bool is_repeated;
+  rlo__element_adjoint adjoint;
+  /** True if the numbers bound a value: they may be infinite, the first is not
+   *  above the second, and the values have an order. */
+  bool is_bound;
 } rlo__element_info;
 
 /** NULL for a value that is no operation. */
 const rlo__element_info *rlo__element_info_of(rlo_element_op op);
+
+/** A number of a step between integers; infinity is the nearest limit. */
+int64_t rlo__element_integer(double number);
 
 /** Tells if a step of a known operation changes nothing. */
 bool rlo__element_is_idle(const rlo_element_step *step);

@@ -54,6 +54,28 @@ static rlo_status check_type(const char *side, rlo_dtype dtype, int32_t bits) {
   return RLO_OK;
 }
 
+static rlo_status check_bounds(const rlo_arithmetic *a,
+                               const rlo_element_step *step,
+                               bool is_whole) {
+  const rlo_dtype dtypes[] = {a->src_type, a->dst_type};
+  for (int32_t n = 0; n < 2; ++n) {
+    if (rlo_dtype_is_complex(dtypes[n]) ||
+        (is_whole && dtypes[n] == RLO_DTYPE_U64)) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "numbers of type %s are not clamped; integers compare as "
+                      "signed numbers of 64 bits, complex numbers not at all",
+                      rlo_dtype_name(dtypes[n]));
+    }
+  }
+  if (step->numbers[0] > step->numbers[1]) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a value is clamped to [%g, %g], which is empty",
+                    step->numbers[0],
+                    step->numbers[1]);
+  }
+  return RLO_OK;
+}
+
 static rlo_status check_steps(const rlo_arithmetic *a) {
   if (a->num_steps < 0 || a->num_steps > RLO_MAX_ELEMENT_STEPS) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -81,8 +103,13 @@ static rlo_status check_steps(const rlo_arithmetic *a) {
                         s);
       }
     }
+    if (info->is_bound) {
+      RLO_TRY(check_bounds(a, step, is_whole));
+    }
     for (int32_t n = 0; n < 2 && info->numbers[n] != NULL; ++n) {
-      RLO_TRY(check_factor(info->numbers[n], step->numbers[n], is_whole));
+      if (!(info->is_bound && isinf(step->numbers[n]))) {
+        RLO_TRY(check_factor(info->numbers[n], step->numbers[n], is_whole));
+      }
     }
   }
   return RLO_OK;

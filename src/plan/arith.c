@@ -283,7 +283,7 @@ rlo_status rlo__arith_define(const rlo_problem *problem, rlo__launch *launch) {
 static int64_t number_bits(rlo__compute compute, double factor) {
   int64_t bits = 0;
   if (compute == RLO__COMPUTE_INTEGER) {
-    bits = (int64_t)factor;
+    bits = rlo__element_integer(factor);
   } else if (compute == RLO__COMPUTE_F32) {
     float narrow = (float)factor;
     uint32_t narrow_bits;

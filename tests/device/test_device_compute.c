@@ -283,6 +283,14 @@ static rlo_combine_options random_options(test_random *random,
   if (!whole && test_random_once_in(random, 8)) {
     options.compute_type = RLO_DTYPE_F64;
   }
+  if (test_random_once_in(random, 4) && !is_complex(src) && !is_complex(dst) &&
+      !(whole && (src == RLO_DTYPE_U64 || dst == RLO_DTYPE_U64))) {
+    const double low = random_factor(random, whole);
+    options.num_steps = 1;
+    options.steps[0] = (rlo_element_step){
+        RLO_ELEMENT_CLAMP,
+        {test_random_once_in(random, 4) ? (double)-INFINITY : low, low + 6.0}};
+  }
   return options;
 }
 

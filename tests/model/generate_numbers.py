@@ -50,13 +50,17 @@ class Writer:
     def __init__(self):
         self.lines = []
 
-    def put(self, src, dst, dims, summed, alpha, beta, in_f64, x, y, wanted):
+    def put(self, src, dst, dims, summed, alpha, beta, in_f64, x, y, wanted,
+            bounds=None):
+        low, high = bounds or (math.nan, math.nan)
         words = [
             str(len(self.lines)), src, dst,
             ",".join(map(str, dims)) or "-",
             ",".join(map(str, summed)) or "-",
             float(alpha).hex(),
             float(beta).hex(),
+            float(low).hex(),
+            float(high).hex(),
             str(int(in_f64)),
             to_hex(src, x),
             to_hex(dst, y),
@@ -87,22 +91,36 @@ def pick_factor(rng, is_whole):
     return int(factor) if is_whole else factor
 
 
+def pick_bounds(rng, src, dst, is_whole):
+    """None, or bounds of a clamp."""
+    if rng.random() < 0.6 or is_whole and "u64" in (src, dst):
+        return None
+    low, high = sorted(
+        rng.choice([-math.inf, -1e30, -300, -1.7, 0, 0.3, 6, 200, math.inf])
+        for _ in range(2))
+    if is_whole:
+        low, high = (v if math.isinf(v) else int(max(v, -2**62))
+                     for v in (low, high))
+    return low, high
+
+
 def combinations(rng, out):
-    for _ in range(250):
+    for _ in range(350):
         src, dst = pick_types(rng)
         is_whole = model.is_whole(src) and model.is_whole(dst)
         alpha, beta = pick_factor(rng, is_whole), pick_factor(rng, is_whole)
-        if alpha == 1 and beta == 0:
+        bounds = pick_bounds(rng, src, dst, is_whole)
+        if alpha == 1 and beta == 0 and bounds is None:
             continue
         in_f64 = not is_whole and rng.random() < 0.2
         computer = model.Computer(src, dst, in_f64)
         x = [pattern(rng, src) for _ in range(30)]
         y = [pattern(rng, dst) for _ in range(30)]
         wanted = [
-            computer.combine(computer.load(src, a), alpha, beta, b)
+            computer.combine(computer.load(src, a), alpha, beta, b, bounds)
             for a, b in zip(x, y)
         ]
-        out.put(src, dst, [30], [], alpha, beta, in_f64, x, y, wanted)
+        out.put(src, dst, [30], [], alpha, beta, in_f64, x, y, wanted, bounds)
 
 
 def rows_of(values, dims, summed):

@@ -15,7 +15,7 @@
  */
 
 /** Most fields a line may have. */
-enum { MODEL_MAX_FIELDS = 11 };
+enum { MODEL_MAX_FIELDS = 13 };
 
 /** A file that is being read. */
 typedef struct model_file {

@@ -5,6 +5,7 @@
  *   numbers_driver FILE
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,8 @@ typedef enum word {
   WORD_SUM,
   WORD_ALPHA,
   WORD_BETA,
+  WORD_LOW,
+  WORD_HIGH,
   WORD_IN_F64,
   WORD_SRC,
   WORD_DST,
@@ -90,6 +93,12 @@ static rlo_status lower(driver *d) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   options.alpha = strtod(d->words[WORD_ALPHA], NULL);
   options.beta = strtod(d->words[WORD_BETA], NULL);
+  const double low = strtod(d->words[WORD_LOW], NULL);
+  if (!isnan(low)) {
+    options.num_steps = 1;
+    options.steps[0] = (rlo_element_step){
+        RLO_ELEMENT_CLAMP, {low, strtod(d->words[WORD_HIGH], NULL)}};
+  }
   if (strcmp(d->words[WORD_IN_F64], "1") == 0) {
     options.compute_type = RLO_DTYPE_F64;
   }

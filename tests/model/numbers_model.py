@@ -298,8 +298,19 @@ class Computer:
             total = self.add(stack.pop()[1], total)
         return total
 
-    def combine(self, value, alpha, beta, old_bits):
+    def clamp(self, value, low, high):
+        if self.kind == "integer":
+            value = (value + (1 << 63)) % (1 << 64) - (1 << 63)
+            low, high = (min(max(v, -(1 << 63)), (1 << 63) - 1)
+                         for v in (low, high))
+            return low if value < low else high if value > high else value
+        low, high = self.round(low), self.round(high)
+        return low if value < low else high if value > high else value
+
+    def combine(self, value, alpha, beta, old_bits, bounds=None):
         value = self.scale(alpha, value)
+        if bounds is not None:
+            value = self.clamp(value, *bounds)
         if beta != 0:
             old = self.load(self.dst, old_bits)
             value = self.add(value, self.scale(beta, old))

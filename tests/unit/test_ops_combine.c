@@ -264,6 +264,109 @@ RLO_TEST(test_ops_combine__steps_run_in_their_order) {
                  "4 element-wise steps beside alpha and beta; the limit is 3");
 }
 
+static void lower_clamp(rlo_dtype src, rlo_dtype dst, double low, double high) {
+  rlo_shape from = shape_of(src, DIMS(6), 1);
+  rlo_shape to = shape_of(dst, DIMS(6), 1);
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.num_steps = 1;
+  options.steps[0] = (rlo_element_step){RLO_ELEMENT_CLAMP, {low, high}};
+  expect_ok(rlo_relayout_combine(&from, &to, NULL, &options, &problem));
+}
+
+RLO_TEST(test_ops_combine__clamps_floats) {
+  const float x[6] = {-1.0f, 0.5f, 7.0f, -INFINITY, NAN, -0.0f};
+  float y[6] = {0};
+  lower_clamp(RLO_DTYPE_F32, RLO_DTYPE_F32, 0.0, 6.0);
+  expect_ok(rlo_problem_run_host(&problem, x, y));
+  const uint32_t wanted[6] = {
+      0, 0x3f000000, 0x40c00000, 0, 0x7fc00000, 0x80000000};
+  ck_assert_mem_eq(y, wanted, sizeof wanted);
+  lower_clamp(RLO_DTYPE_F32, RLO_DTYPE_F32, -INFINITY, 6.0);
+  expect_ok(rlo_problem_run_host(&problem, x, y));
+  ck_assert(y[0] == -1.0f && y[2] == 6.0f && isinf(y[3]));
+  char text[512];
+  rlo_problem_format(&problem, text, sizeof text);
+  ck_assert_ptr_nonnull(strstr(text, "cell = f32(1 * src, clamped -inf 6), "));
+}
+
+/* The bounds hold before the conversion, which then wraps nothing. */
+RLO_TEST(test_ops_combine__clamps_integers) {
+  const int64_t x[6] = {-300, -1, 0, 299, INT64_MIN, INT64_MAX};
+  int8_t y[6] = {0};
+  lower_clamp(RLO_DTYPE_S64, RLO_DTYPE_S8, -128.0, 127.0);
+  expect_ok(rlo_problem_run_host(&problem, x, y));
+  ck_assert_mem_eq(y, ((int8_t[]){-128, -1, 0, 127, -128, 127}), 6);
+  lower_clamp(RLO_DTYPE_S64, RLO_DTYPE_S8, 0.0, INFINITY);
+  expect_ok(rlo_problem_run_host(&problem, x, y));
+  ck_assert_mem_eq(y, ((int8_t[]){0, 0, 0, 43, 0, -1}), 6);
+}
+
+RLO_TEST(test_ops_combine__refuses_clamps) {
+  static const struct {
+    rlo_dtype src, dst;
+    double low, high;
+    rlo_status status;
+    const char *message;
+  } cases[] = {
+      {RLO_DTYPE_F32,
+       RLO_DTYPE_F32,
+       2,
+       1,
+       RLO_INVALID_ARGUMENT,
+       "a value is clamped to [2, 1], which is empty"},
+      {RLO_DTYPE_F32,
+       RLO_DTYPE_F32,
+       NAN,
+       1,
+       RLO_INVALID_ARGUMENT,
+       "low is NaN; a factor must be finite"},
+      {RLO_DTYPE_S32,
+       RLO_DTYPE_S32,
+       0,
+       0.5,
+       RLO_INVALID_ARGUMENT,
+       "high is 0.5; between integers it must be a whole number of at most 63 "
+       "bits"},
+      {RLO_DTYPE_C64,
+       RLO_DTYPE_C64,
+       0,
+       1,
+       RLO_UNSUPPORTED,
+       "numbers of type c64 are not clamped; integers compare as signed "
+       "numbers of 64 bits, complex numbers not at all"},
+      {RLO_DTYPE_U8,
+       RLO_DTYPE_U64,
+       0,
+       1,
+       RLO_UNSUPPORTED,
+       "numbers of type u64 are not clamped; integers compare as signed "
+       "numbers of 64 bits, complex numbers not at all"},
+  };
+
+  for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
+    rlo_shape from = shape_of(cases[n].src, DIMS(6), 1);
+    rlo_shape to = shape_of(cases[n].dst, DIMS(6), 1);
+    rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+    options.num_steps = 1;
+    options.steps[0] =
+        (rlo_element_step){RLO_ELEMENT_CLAMP, {cases[n].low, cases[n].high}};
+    expect_refusal(rlo_relayout_combine(&from, &to, NULL, &options, &problem),
+                   cases[n].status,
+                   cases[n].message);
+  }
+}
+
+RLO_TEST(test_ops_combine__a_clamp_has_no_adjoint) {
+  static rlo_problem adjoint;
+  bool reads_once = false;
+  lower_clamp(RLO_DTYPE_F32, RLO_DTYPE_F32, 0.0, 6.0);
+  expect_refusal(rlo_problem_adjoint(&problem, RLO_DTYPE_F32, &adjoint),
+                 RLO_UNSUPPORTED,
+                 "values are clamped, and the adjoint of that depends on them");
+  expect_ok(rlo_problem_reads_once(&problem, &reads_once));
+  ck_assert(reads_once);
+}
+
 RLO_TEST(test_ops_combine__factors_of_integers_are_whole) {
   rlo_shape shape = shape_of(RLO_DTYPE_S32, DIMS(3), 1);
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
