@@ -536,8 +536,12 @@ static inline rlo_dst_raw rlo_convert(rlo_src_raw raw) {
 }
 
 /* One element-wise step, by its rlo_element_op. `op` is a constant. */
-static inline rlo_t rlo_step(
-    int op, rlo_t value, rlo_t cell, ulong number0, ulong number1) {
+static inline rlo_t rlo_step(int op,
+                             rlo_t value,
+                             rlo_t cell,
+                             rlo_t operand,
+                             ulong number0,
+                             ulong number1) {
   switch (op) {
     case 1:
       return RLO_NUMBER(number0) * value;
@@ -551,26 +555,40 @@ static inline rlo_t rlo_step(
       value = RLO_CHOOSE(RLO_BELOW(value, low), low, value);
       return RLO_CHOOSE(RLO_BELOW(high, value), high, value);
     }
+    case 4:
+      return operand * value;
     default:
       return value;
   }
 }
 
-/* The steps on a value, and the conversion. */
-static inline rlo_dst_raw rlo_combine(rlo_t value,
-                                      rlo_dst_raw old,
-                                      rlo_numbers numbers) {
+/* The steps on a value, and the conversion. Without a step that takes it, the
+ * operand is not used. */
+static inline rlo_dst_raw rlo_combine_by(rlo_t value,
+                                         rlo_dst_raw old,
+                                         rlo_t operand,
+                                         rlo_numbers numbers) {
 #if RLO_BETA
   const rlo_t cell = rlo_from_dst(old);
 #else
   const rlo_t cell = (rlo_t)(0);
   (void)old;
 #endif
-  value = rlo_step(RLO_STEP_0, value, cell, numbers.s0, numbers.s1);
-  value = rlo_step(RLO_STEP_1, value, cell, numbers.s2, numbers.s3);
-  value = rlo_step(RLO_STEP_2, value, cell, numbers.s4, numbers.s5);
-  value = rlo_step(RLO_STEP_3, value, cell, numbers.s6, numbers.s7);
+  value =
+      rlo_step(RLO_STEP_0, value, cell, operand, numbers.s0, numbers.s1);
+  value =
+      rlo_step(RLO_STEP_1, value, cell, operand, numbers.s2, numbers.s3);
+  value =
+      rlo_step(RLO_STEP_2, value, cell, operand, numbers.s4, numbers.s5);
+  value =
+      rlo_step(RLO_STEP_3, value, cell, operand, numbers.s6, numbers.s7);
   return rlo_to_dst(value);
+}
+
+static inline rlo_dst_raw rlo_combine(rlo_t value,
+                                      rlo_dst_raw old,
+                                      rlo_numbers numbers) {
+  return rlo_combine_by(value, old, (rlo_t)(0), numbers);
 }
 
 /* The steps on the value of a unit, or one conversion. */

@@ -22,6 +22,7 @@
 // define-matrix: -DRLO_SUM_AXES=2 -DRLO_SRC=0,5,1 -DRLO_DST=0,0,0 -DRLO_SUM_ROWS=3 -DRLO_SUM_LEVELS=6 -DRLO_COMPUTE=2 -DRLO_INDEX32=1
 // define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SUM_LEVELS=7 -DRLO_SUM_BLOCK=1
 // define-matrix: -DRLO_SUM_AXES=1 -DRLO_SRC=0,5,1 -DRLO_DST=0,1,0 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1 -DRLO_NUM_ENDS=1 -DRLO_ENDS=0 -DRLO_SUM_LEVELS=5
+// define-matrix: -DRLO_STEP_0=4 -DRLO_STEP_1=2 -DRLO_STEP_2=0 -DRLO_STEP_3=0 -DRLO_OPERAND=0 -DRLO_INDEX_BITS=32 -DRLO_INDEX_COUNT=3 -DRLO_NUM_TERMS=1 -DRLO_TERMS=1,0,1,0,0 -DRLO_SRC=0,5,1,0 -DRLO_DST=0,1,3,0
 // define-matrix: -DRLO_CONVERT=1 -DRLO_NUM_TERMS=1 -DRLO_TERMS=3,0,1,2,0 -DRLO_SRC=0,0,1,3 -DRLO_DST=0,5,1,0 -DRLO_PAD_GUARDS=1 -DRLO_SKIP_GUARDS=1 -DRLO_GUARD_FORMS=4,0,1,1,1,6,5,-1,0,0
 
 #include "sum_total.cl"
@@ -39,6 +40,11 @@
 /* Axes that are summed, the last ones. */
 #ifndef RLO_SUM_AXES
 #define RLO_SUM_AXES 0
+#endif
+
+/* The term that is the place of the steps' operand, or -1. */
+#ifndef RLO_OPERAND
+#define RLO_OPERAND -1
 #endif
 
 /* Points of all summed axes but the last one. */
@@ -90,13 +96,21 @@ static inline __global uchar *rlo_cell(__private const rlo_job *job,
 
 #if !RLO_CONVERT
 static inline void rlo_put(__private const rlo_job *job,
+                           __private const rlo_point *point,
                            __global uchar *cell,
                            rlo_t value) {
   rlo_dst_raw old = 0;
+  rlo_t operand = 0;
 #if RLO_BETA
   old = RLO_LOAD_DST(__global, cell);
 #endif
-  RLO_STORE_DST(__global, cell, rlo_combine(value, old, job->numbers));
+#if RLO_OPERAND >= 0
+  operand = RLO_NUMBER(
+      (ulong)(long)job->indices[point->at[RLO_NUM_AXES + RLO_OPERAND]]);
+#endif
+  (void)point;
+  RLO_STORE_DST(
+      __global, cell, rlo_combine_by(value, old, operand, job->numbers));
 }
 #endif
 
@@ -118,7 +132,7 @@ static inline void rlo_do_cell(__private const rlo_job *job,
 #if RLO_CONVERT
     RLO_STORE_DST(__global, cell, rlo_convert(rlo_read(job, point)));
 #else
-    rlo_put(job, cell, rlo_from_src(rlo_read(job, point)));
+    rlo_put(job, point, cell, rlo_from_src(rlo_read(job, point)));
 #endif
   }
 }
@@ -180,7 +194,7 @@ static inline void rlo_do_cell(__private const rlo_job *job,
   }
   __global uchar *cell = rlo_cell(job, point);
   if (any_read) {
-    rlo_put(job, cell, rlo_total_end(&total));
+    rlo_put(job, point, cell, rlo_total_end(&total));
   } else if (any_written) {
     RLO_STORE_DST(__global, cell, (rlo_dst_raw)job->fill);
   }

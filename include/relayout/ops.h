@@ -264,17 +264,17 @@ typedef struct rlo_combine_options {
    *  a beta other than 0 at most RLO_MAX_ELEMENT_STEPS. */
   int32_t num_steps;
   rlo_element_step steps[RLO_MAX_ELEMENT_STEPS];
+  /** The dimension of the destination along which RLO_ELEMENT_SCALE_BY has an
+   *  operand: an array of its size of f32, f64 or, between integers, s64, as
+   * the compute type is. It is the third memory of the problem: the `indices`
+   * of rlo_run_host, and rlo_problem_list_indices is -1. */
+  int32_t operand_dim;
 } rlo_combine_options;
 
-#define RLO_COMBINE_OPTIONS_INIT                                   \
-  {                                                                \
-    sizeof(rlo_combine_options), 1.0, 0.0, RLO_DTYPE_INVALID, 0, { \
-      {                                                            \
-        RLO_ELEMENT_SCALE, {                                       \
-          1.0, 0.0                                                 \
-        }                                                          \
-      }                                                            \
-    }                                                              \
+#define RLO_COMBINE_OPTIONS_INIT                                 \
+  {                                                              \
+    sizeof(rlo_combine_options), 1.0, 0.0, RLO_DTYPE_INVALID, 0, \
+        {{RLO_ELEMENT_SCALE, {1.0, 0.0}}}, 0                     \
   }
 
 /**

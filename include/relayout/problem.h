@@ -25,7 +25,11 @@ typedef enum rlo_element_op {
    *  NaN stays. The bounds may be infinite, the second is at least the first.
    *  Integers compare as signed numbers of 64 bits, so that there is no clamp
    * of u64 between integers; nor is there one of complex numbers. */
-  RLO_ELEMENT_CLAMP = 3
+  RLO_ELEMENT_CLAMP = 3,
+  /** v = operand * v. The operand is the number of the third memory at the
+   *  position of the problem's RLO_TERM_OPERAND: of T where that is f32 or f64,
+   *  else a signed integer. Complex numbers are scaled part by part. */
+  RLO_ELEMENT_SCALE_BY = 4
 } rlo_element_op;
 
 /** An element-wise step, and its constants. */
@@ -130,14 +134,19 @@ typedef enum rlo_term_kind {
   /** An index loaded from a third memory: v = indices[form], and q = v if 0 <=
      v < limit, else -1. A position outside of that memory is not read and gives
      -1 too, so that points that guards exclude may have any. */
-  RLO_TERM_LOAD = 1
+  RLO_TERM_LOAD = 1,
+  /** A position in the third memory, q = form, for the step that takes an
+     operand: the form says which axes that follows. It does not depend on a
+     summed axis. A problem has one, and then no LOAD: there is one third
+     memory. */
+  RLO_TERM_OPERAND = 2
 } rlo_term_kind;
 
 /** A number that is not linear in the axes. Its form may use earlier terms. */
 typedef struct rlo_term {
   rlo_term_kind kind;
   rlo_form form;
-  /** QUOTIENT: above 0. */
+  /** QUOTIENT: above 0. OPERAND: 1. */
   int64_t divisor;
   /** LOAD: 0 or more. */
   int64_t limit;
@@ -205,8 +214,9 @@ typedef struct rlo_problem {
   rlo_update update;
   /** Used with RLO_UPDATE_COMBINE only. */
   rlo_arithmetic arithmetic;
-  /** If a term loads: 32 or 64, the width of the signed indices, and how many
-   *  bytes of them there are. Positions of a LOAD count these. */
+  /** If there is a third memory: 32 or 64, the width of its signed indices or
+   *  of the operand's numbers, and how many bytes of them there are. Positions
+   *  of a LOAD and of an OPERAND count these. */
   int32_t index_bits;
   int64_t index_bytes;
 } rlo_problem;
@@ -274,7 +284,8 @@ RLO_API int32_t rlo_problem_dst_unit_bits(const rlo_problem *problem);
  */
 RLO_API bool rlo_problem_is_sum(const rlo_problem *problem);
 
-/** Tells if a term loads an index, so that there is a third memory. */
+/** Tells if a term loads an index or a step takes an operand, so that there is
+ * a third memory. */
 RLO_API bool rlo_problem_loads(const rlo_problem *problem);
 
 /** Tells if two problems have the same unit, axes, forms, terms, guards,

@@ -218,6 +218,18 @@ rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic) {
              : RLO__COMPUTE_F32;
 }
 
+rlo_dtype rlo__arithmetic_operand_type(const rlo_problem *problem) {
+  switch (rlo__arithmetic_compute(&problem->arithmetic)) {
+    case RLO__COMPUTE_F32:
+      return RLO_DTYPE_F32;
+    case RLO__COMPUTE_F64:
+      return RLO_DTYPE_F64;
+    case RLO__COMPUTE_INTEGER:
+      break;
+  }
+  return problem->index_bits == 32 ? RLO_DTYPE_S32 : RLO_DTYPE_S64;
+}
+
 static double real_of(rlo__compute compute, const exact *x) {
   if (compute == RLO__COMPUTE_F32) {
     uint32_t bits = (uint32_t)encode(RLO_DTYPE_F32, x);
@@ -273,13 +285,25 @@ static rlo__number add(rlo__compute compute, rlo__number a, rlo__number b) {
   return a;
 }
 
-static rlo__number scale(rlo__compute compute, double factor, rlo__number a) {
+static rlo__number multiply(rlo__compute compute,
+                            rlo__number a,
+                            rlo__number b) {
   if (compute == RLO__COMPUTE_INTEGER) {
-    a.integer *= (uint64_t)rlo__element_integer(factor);
+    a.integer *= b.integer;
   } else {
-    a.real = round_real(compute, round_real(compute, factor) * a.real);
+    a.real = round_real(compute, a.real * b.real);
   }
   return a;
+}
+
+static rlo__number scale(rlo__compute compute, double factor, rlo__number a) {
+  rlo__number number;
+  if (compute == RLO__COMPUTE_INTEGER) {
+    number.integer = (uint64_t)rlo__element_integer(factor);
+  } else {
+    number.real = round_real(compute, factor);
+  }
+  return multiply(compute, number, a);
 }
 
 static rlo__number clamp(rlo__compute compute,
@@ -302,7 +326,8 @@ static rlo__number clamp(rlo__compute compute,
 static rlo__number apply(rlo__compute compute,
                          const rlo_element_step *step,
                          rlo__number value,
-                         rlo__number cell) {
+                         rlo__number cell,
+                         rlo__number operand) {
   switch (step->op) {
     case RLO_ELEMENT_SCALE:
       return scale(compute, step->numbers[0], value);
@@ -310,6 +335,8 @@ static rlo__number apply(rlo__compute compute,
       return add(compute, value, scale(compute, step->numbers[0], cell));
     case RLO_ELEMENT_CLAMP:
       return clamp(compute, step->numbers, value);
+    case RLO_ELEMENT_SCALE_BY:
+      return multiply(compute, operand, value);
   }
   return value;
 }
@@ -406,6 +433,11 @@ void rlo__combiner_init(rlo__combiner *c, const rlo_problem *problem) {
   c->is_sum = rlo_problem_is_sum(problem);
   c->reads_cells = rlo__problem_reads_cells(problem);
   c->num_parts = count_parts(c->arithmetic->src_type, c->arithmetic->dst_type);
+  c->operand_type = rlo__arithmetic_operand_type(problem);
+}
+
+void rlo__combiner_set_operand(rlo__combiner *c, uint64_t bits) {
+  c->operand = load(c->compute, c->operand_type, bits);
 }
 
 void rlo__combiner_begin(rlo__combiner *c) {
@@ -494,7 +526,7 @@ void rlo__combiner_finish(rlo__combiner *c, uint8_t cell[16]) {
       old = load(c->compute, dst, value_bits(cell, a->dst_type, p));
     }
     for (int32_t s = 0; s < a->num_steps; ++s) {
-      value = apply(c->compute, &a->steps[s], value, old);
+      value = apply(c->compute, &a->steps[s], value, old, c->operand);
     }
     set_result(result, a->dst_type, p, store(c->compute, dst, value));
   }

@@ -17,6 +17,9 @@ typedef enum rlo__compute {
 /** The compute type of valid arithmetic. */
 rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic);
 
+/** The type of an operand's numbers. */
+rlo_dtype rlo__arithmetic_operand_type(const rlo_problem *problem);
+
 /** The type of a number's parts: of a complex one its component, else itself.
  */
 rlo_dtype rlo__arithmetic_part(rlo_dtype dtype);
@@ -56,6 +59,8 @@ typedef struct rlo__combiner {
   /** The real and the imaginary part. */
   int32_t num_parts;
   uint64_t num_blocks;
+  rlo_dtype operand_type;
+  rlo__number operand;
   /** The value, if there is no sum. */
   uint8_t value[16];
   rlo__sum parts[2];
@@ -73,6 +78,9 @@ void rlo__combiner_begin(rlo__combiner *combiner);
 void rlo__combiner_add(rlo__combiner *combiner,
                        const uint8_t unit[16],
                        int64_t place);
+
+/** Sets the cell's operand: its number as bits. */
+void rlo__combiner_set_operand(rlo__combiner *combiner, uint64_t bits);
 
 /** Ends a block of a sum. */
 void rlo__combiner_end_block(rlo__combiner *combiner);

@@ -131,7 +131,7 @@ static rlo_status resolve_term(const rlo_problem *problem,
                                rlo_problem *trial,
                                bool *out_is_linear) {
   *out_is_linear = false;
-  if (problem->terms[number].kind == RLO_TERM_LOAD) {
+  if (problem->terms[number].kind != RLO_TERM_QUOTIENT) {
     return RLO_OK;
   }
   rlo__problem_copy(problem, trial);

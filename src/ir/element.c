@@ -10,6 +10,10 @@ static const rlo__element_info elements[] = {
     [RLO_ELEMENT_ACCUMULATE] = {"added", {"beta"}, 0.0, RLO__ADJOINT_DROPS},
     [RLO_ELEMENT_CLAMP] =
         {"clamped", {"low", "high"}, NAN, RLO__ADJOINT_NONE, .is_bound = true},
+    [RLO_ELEMENT_SCALE_BY] = {"scaled by an operand",
+                              .idle = NAN,
+                              .adjoint = RLO__ADJOINT_REPEATS,
+                              .has_operand = true},
 };
 
 const rlo__element_info *rlo__element_info_of(rlo_element_op op) {

@@ -31,6 +31,8 @@ typedef struct rlo__element_info {
   /** True if the numbers bound a value: they may be infinite, the first is not
    *  above the second, and the values have an order. */
   bool is_bound;
+  /** True if it takes an operand. */
+  bool has_operand;
 } rlo__element_info;
 
 /** NULL for a value that is no operation. */

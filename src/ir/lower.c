@@ -270,21 +270,35 @@ rlo_status rlo__lower_source(const rlo_shape *shape,
   return rlo__lower_position(address, index, problem, &problem->src);
 }
 
-rlo_status rlo__lower_load_at(rlo_problem *problem,
-                              const rlo_form *position,
-                              int64_t limit,
-                              rlo_form *out) {
+static rlo_status new_third(rlo_problem *problem, const rlo_term *term) {
   if (problem->num_terms == RLO_MAX_TERMS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the loads and the tiles need more than %d terms",
                     RLO_MAX_TERMS);
   }
-  rlo_term *term = &problem->terms[problem->num_terms];
-  *term = (rlo_term){
-      .kind = RLO_TERM_LOAD, .form = *position, .divisor = 1, .limit = limit};
-  memset(out, 0, sizeof *out);
-  out->term[problem->num_terms++] = 1;
+  problem->terms[problem->num_terms++] = *term;
   return RLO_OK;
+}
+
+rlo_status rlo__lower_load_at(rlo_problem *problem,
+                              const rlo_form *position,
+                              int64_t limit,
+                              rlo_form *out) {
+  RLO_TRY(new_third(problem,
+                    &(rlo_term){.kind = RLO_TERM_LOAD,
+                                .form = *position,
+                                .divisor = 1,
+                                .limit = limit}));
+  memset(out, 0, sizeof *out);
+  out->term[problem->num_terms - 1] = 1;
+  return RLO_OK;
+}
+
+rlo_status rlo__lower_operand_at(rlo_problem *problem,
+                                 const rlo_form *position) {
+  return new_third(
+      problem,
+      &(rlo_term){.kind = RLO_TERM_OPERAND, .form = *position, .divisor = 1});
 }
 
 rlo_status rlo__lower_load(const rlo_shape *indices,

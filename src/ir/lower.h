@@ -67,6 +67,11 @@ RLO_NODISCARD rlo_status rlo__lower_load_at(rlo_problem *problem,
                                             int64_t limit,
                                             rlo_form *out);
 
+/** Adds the term of an operand's place, given as a form; the caller sets
+ * index_bits and index_bytes. @return RLO_OK or RLO_UNSUPPORTED. */
+RLO_NODISCARD rlo_status rlo__lower_operand_at(rlo_problem *problem,
+                                               const rlo_form *position);
+
 /**
  * The position that an address map gives an element, whose logical coordinates
  * are address->rank forms. The box has points.

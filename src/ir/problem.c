@@ -69,7 +69,7 @@ bool rlo_problem_is_empty(const rlo_problem *problem) {
 bool rlo_problem_loads(const rlo_problem *problem) {
   RLO_REQUIRE_OR(false, problem);
   for (int32_t t = 0; t < problem->num_terms; ++t) {
-    if (problem->terms[t].kind == RLO_TERM_LOAD) {
+    if (problem->terms[t].kind != RLO_TERM_QUOTIENT) {
       return true;
     }
   }
@@ -305,6 +305,13 @@ static void print_term(rlo__str *out,
                     "] of %d bits; -1 unless 0 <= it < %lld\n",
                     problem->index_bits,
                     (long long)term->limit);
+    return;
+  }
+  if (term->kind == RLO_TERM_OPERAND) {
+    rlo__str_printf(out, "q%d  = ", number);
+    print_form(out, problem, &term->form);
+    rlo__str_printf(
+        out, ", the operand's place, of %d bits\n", problem->index_bits);
     return;
   }
   rlo__str_printf(out, "q%d  = floor((", number);

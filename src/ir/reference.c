@@ -150,6 +150,24 @@ typedef enum cell_state {
   CELL_COMBINED
 } cell_state;
 
+static rlo_status load_operand(const point *p, rlo__combiner *combiner) {
+  const rlo_problem *problem = p->problem;
+  int32_t number = rlo__problem_operand_term(problem);
+  if (number < 0) {
+    return RLO_OK;
+  }
+  int64_t place = p->term[number];
+  RLO_TRY(
+      check_unit("operand", place, problem->index_bits, problem->index_bytes));
+  const int64_t bytes = problem->index_bits / 8;
+  uint64_t bits = 0;
+  for (int64_t b = 0; b < bytes; ++b) {
+    bits |= (uint64_t)p->indices[place * bytes + b] << (8 * b);
+  }
+  rlo__combiner_set_operand(combiner, bits);
+  return RLO_OK;
+}
+
 static rlo_status finish_cell(const point *p,
                               cell_state state,
                               rlo__combiner *combiner,
@@ -165,6 +183,7 @@ static rlo_status finish_cell(const point *p,
     copy_unit(problem->fill, 0, dst, to, bits);
     return RLO_OK;
   }
+  RLO_TRY(load_operand(p, combiner));
   uint8_t cell[16] = {0};
   copy_unit(dst, to, cell, 0, bits);
   rlo__combiner_finish(combiner, cell);
@@ -283,6 +302,11 @@ static rlo_status run_canonical(const rlo_problem *problem,
 rlo_status rlo_problem_run_host(const rlo_problem *problem,
                                 const void *src,
                                 void *dst) {
+  if (rlo_problem_loads(problem) && rlo__problem_operand_term(problem) >= 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a step of the problem takes an operand; "
+                    "rlo_problem_run_host_indexed takes it");
+  }
   if (rlo_problem_loads(problem)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the problem loads indices; rlo_problem_run_host_indexed "

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/form.h"
+#include "ir/update.h"
 
 rlo_status rlo__rewrite_split(rlo_problem *problem,
                               int32_t axis,
@@ -132,7 +133,7 @@ bool rlo__rewrite_replace_term(rlo_problem *problem,
 bool rlo__rewrite_drop_unused_terms(rlo_problem *problem) {
   bool has_dropped = false;
   for (int32_t t = problem->num_terms - 1; t >= 0; --t) {
-    bool is_used = false;
+    bool is_used = t == rlo__problem_operand_term(problem);
     for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
       is_used = is_used || rlo__problem_form(problem, n)->term[t] != 0;
     }

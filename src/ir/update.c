@@ -38,6 +38,28 @@ bool rlo_problem_is_sum(const rlo_problem *problem) {
   return false;
 }
 
+static bool takes_operand(const rlo_arithmetic *a) {
+  for (int32_t s = 0; s < a->num_steps && s < RLO_MAX_ELEMENT_STEPS; ++s) {
+    const rlo__element_info *info = rlo__element_info_of(a->steps[s].op);
+    if (info != NULL && info->has_operand) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int32_t rlo__problem_operand_term(const rlo_problem *problem) {
+  if (problem->update != RLO_UPDATE_COMBINE ||
+      !takes_operand(&problem->arithmetic)) {
+    return -1;
+  }
+  int32_t t = problem->num_terms - 1;
+  while (t >= 0 && problem->terms[t].kind != RLO_TERM_OPERAND) {
+    --t;
+  }
+  return t;
+}
+
 bool rlo__problem_reads_cells(const rlo_problem *problem) {
   return problem->update == RLO_UPDATE_COMBINE &&
          !rlo__factor_equal(

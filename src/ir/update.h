@@ -9,6 +9,10 @@
 /** Tells if a cell is read before it is written. */
 bool rlo__problem_reads_cells(const rlo_problem *problem);
 
+/** The term that is the position of a step's operand; -1 if no step takes one,
+ *  or there is no such term. */
+int32_t rlo__problem_operand_term(const rlo_problem *problem);
+
 /** Tells if a sum runs along the axis. */
 bool rlo__problem_is_reduction_axis(const rlo_problem *problem, int32_t axis);
 

@@ -133,6 +133,41 @@ static rlo_status check_guards(const rlo_problem *problem) {
   return RLO_OK;
 }
 
+/* The operand of a step is the only use of the third memory, and is known when
+ * the steps run: after the sum. */
+static rlo_status check_operand(const rlo_problem *problem, const char *name) {
+  int32_t number = rlo__problem_operand_term(problem);
+  int32_t num_third = 0;
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    num_third += problem->terms[t].kind != RLO_TERM_QUOTIENT;
+  }
+  if (number < 0 || num_third != 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the value is %s; the problem needs one term with its "
+                    "place, and none that loads indices, because there is one "
+                    "third memory",
+                    name);
+  }
+  rlo_dtype dtype = rlo__arithmetic_operand_type(problem);
+  if (problem->index_bits != rlo_dtype_value_bits(dtype)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "an operand of %d bits; the value is computed in %s",
+                    problem->index_bits,
+                    rlo_dtype_name(dtype));
+  }
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    if (rlo__problem_is_summed(problem, a) &&
+        rlo__problem_form_depends_on(
+            problem, &problem->terms[number].form, a)) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "the operand follows axis %d, which is summed; steps "
+                      "come after the sum",
+                      a);
+    }
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo__arithmetic_validate(const rlo_problem *problem) {
   const rlo_arithmetic *a = &problem->arithmetic;
   RLO_TRY(check_type("source", a->src_type, problem->unit_bits));
@@ -154,6 +189,12 @@ rlo_status rlo__arithmetic_validate(const rlo_problem *problem) {
                     rlo_dtype_name(a->compute_type));
   }
   RLO_TRY(check_steps(a));
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    const rlo__element_info *info = rlo__element_info_of(a->steps[s].op);
+    if (info->has_operand) {
+      RLO_TRY(check_operand(problem, info->name));
+    }
+  }
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     if (problem->dst.term[t] != 0 && !a->is_sequential) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -182,14 +223,23 @@ static rlo_status check_terms(const rlo_problem *problem) {
                       t,
                       (long long)term->limit);
     }
-    if (term->kind != RLO_TERM_QUOTIENT && term->kind != RLO_TERM_LOAD) {
+    if (term->kind == RLO_TERM_OPERAND && term->divisor != 1) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "term %d, the place of an operand, has the divisor %lld, "
+                      "not 1",
+                      t,
+                      (long long)term->divisor);
+    }
+    if (term->kind != RLO_TERM_QUOTIENT && term->kind != RLO_TERM_LOAD &&
+        term->kind != RLO_TERM_OPERAND) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "term %d is of kind %d, neither %d (quotient) nor %d "
-                      "(load)",
+                      "(load) nor %d (operand)",
                       t,
                       (int)term->kind,
                       (int)RLO_TERM_QUOTIENT,
-                      (int)RLO_TERM_LOAD);
+                      (int)RLO_TERM_LOAD,
+                      (int)RLO_TERM_OPERAND);
     }
   }
   if (rlo_problem_loads(problem) &&

@@ -93,8 +93,12 @@ static rlo_status emit(lowering *l, const rlo_problem *problem) {
 static rlo_status emit_move(lowering *l) {
   int32_t operand = l->chain->parts[l->part].operand;
   bool has_sum = l->problem.num_axes > l->cells.num_axes;
-  RLO_TRY(rlo__ops_combine(
-      &l->chain->operands[operand], l->dst, &l->options, has_sum, &l->problem));
+  RLO_TRY(rlo__ops_combine(&l->chain->operands[operand],
+                           l->dst,
+                           &l->options,
+                           l->cells_index,
+                           has_sum,
+                           &l->problem));
   return emit(l, &l->problem);
 }
 

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "ir/arithmetic.h"
 #include "ir/element.h"
+#include "ir/lower.h"
 #include "ir/update.h"
 #include "ir/validate.h"
 #include "ops/chain.h"
@@ -47,9 +48,38 @@ static rlo_status list_steps(const rlo_combine_options *options,
   return RLO_OK;
 }
 
+/* Places the operand of a step along its dimension. */
+static rlo_status lower_operand(const rlo_shape *dst,
+                                const rlo_combine_options *options,
+                                const rlo_form *index,
+                                rlo_problem *problem) {
+  bool has_operand = false;
+  for (int32_t s = 0; s < options->num_steps; ++s) {
+    const rlo__element_info *info = rlo__element_info_of(options->steps[s].op);
+    has_operand = has_operand || (info != NULL && info->has_operand);
+  }
+  if (!has_operand) {
+    return RLO_OK;
+  }
+  int32_t dim = options->operand_dim;
+  if (dim < 0 || dim >= dst->rank) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "an operand along dimension %d of a destination of rank %d",
+                    dim,
+                    dst->rank);
+  }
+  if (!rlo_problem_loads(problem)) {
+    problem->index_bits =
+        rlo_dtype_value_bits(rlo__arithmetic_operand_type(problem));
+    problem->index_bytes = dst->dims[dim] * (problem->index_bits / 8);
+  }
+  return rlo__lower_operand_at(problem, &index[dim]);
+}
+
 rlo_status rlo__ops_combine(const rlo_shape *src,
                             const rlo_shape *dst,
                             const rlo_combine_options *options,
+                            const rlo_form *index,
                             bool has_sum,
                             rlo_problem *problem) {
   rlo_shape_extent from;
@@ -68,6 +98,7 @@ rlo_status rlo__ops_combine(const rlo_shape *src,
                        .compute_type = options->compute_type,
                        .dst_unit_bits = (int32_t)to.element_bits};
   RLO_TRY(list_steps(options, &problem->arithmetic));
+  RLO_TRY(lower_operand(dst, options, index, problem));
   if (rlo__problem_reads_cells(problem) &&
       !rlo__add(problem->read_bytes, to.bytes, &problem->read_bytes)) {
     return RLO_FAIL(RLO_OVERFLOW, "the bytes to be read exceed 64 bits");

@@ -20,6 +20,7 @@ bool rlo__ops_is_plain(const rlo_combine_options *options);
  *
  * @param src      the operand, whose units the source's positions count.
  * @param options  from rlo__ops_read_options.
+ * @param index    dst->rank forms: the logical index in dst of a point.
  * @param has_sum  some axes of the problem are summed.
  * @return RLO_OK; RLO_INVALID_ARGUMENT or RLO_UNSUPPORTED for options or types
  *         that do not go together.
@@ -27,6 +28,7 @@ bool rlo__ops_is_plain(const rlo_combine_options *options);
 RLO_NODISCARD rlo_status rlo__ops_combine(const rlo_shape *src,
                                           const rlo_shape *dst,
                                           const rlo_combine_options *options,
+                                          const rlo_form *index,
                                           bool has_sum,
                                           rlo_problem *problem);
 

@@ -75,7 +75,8 @@ static rlo_status lower_checked(const rlo_shape *src,
   }
   rlo_status status = lower(src, dst, from, w);
   if (status == RLO_OK) {
-    status = rlo__ops_combine(src, dst, options, false, &w->problem);
+    status =
+        rlo__ops_combine(src, dst, options, w->dst_index, false, &w->problem);
   }
   if (status == RLO_OK) {
     rlo__problem_copy(&w->problem, out_problem);

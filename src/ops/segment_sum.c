@@ -324,7 +324,8 @@ static rlo_status emit_sum(lowering *l) {
   RLO_TRY(find_source(l));
   RLO_TRY(rlo__address_make(l->src, &l->address));
   RLO_TRY(rlo__lower_source(l->src, &l->address, l->src_index, problem));
-  RLO_TRY(rlo__ops_combine(l->src, l->dst, &options, true, problem));
+  RLO_TRY(
+      rlo__ops_combine(l->src, l->dst, &options, l->dst_index, true, problem));
   return emit(l);
 }
 

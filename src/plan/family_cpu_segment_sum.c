@@ -50,6 +50,9 @@ static bool is_applicable(const rlo__family_query *request, rlo__str *why) {
   if (rlo__geometry_of(request).num_pad_guards > 0) {
     return RLO__REFUSE(why, "it pads, which the kernel does not support");
   }
+  if (rlo__problem_operand_term(problem) >= 0) {
+    return RLO__REFUSE(why, "a step takes an operand, which the kernel cannot");
+  }
   if (rlo__problem_reads_cells(problem)) {
     return RLO__REFUSE(why, "it adds to the cells; the kernel overwrites them");
   }

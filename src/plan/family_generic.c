@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/checked.h"
 #include "base/status.h"
+#include "ir/update.h"
 #include "plan/arith.h"
 #include "plan/geometry.h"
 #include "plan/gpu_cost.h"
@@ -119,6 +120,7 @@ static rlo_status compute_emit(const rlo__family_query *query,
   const rlo__constant constants[] = {
       {"RLO_INDEX32", is_index32},
       {"RLO_LOCAL", cut.local},
+      {"RLO_OPERAND", rlo__problem_operand_term(problem)},
       {"RLO_SUM_AXES", sum_axes},
       {"RLO_SUM_ROWS", sum_rows},
       {"RLO_SUM_LEVELS", sum_axes > 0 ? sum_levels + LANE_LEVELS : 1},

@@ -273,7 +273,8 @@ static void random_types(test_random *random, rlo_dtype *src, rlo_dtype *dst) {
 
 static rlo_combine_options random_options(test_random *random,
                                           rlo_dtype src,
-                                          rlo_dtype dst) {
+                                          rlo_dtype dst,
+                                          int32_t rank) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   bool whole = is_whole(src) && is_whole(dst);
   if (!test_random_once_in(random, 3)) {
@@ -290,6 +291,11 @@ static rlo_combine_options random_options(test_random *random,
     options.steps[0] = (rlo_element_step){
         RLO_ELEMENT_CLAMP,
         {test_random_once_in(random, 4) ? (double)-INFINITY : low, low + 6.0}};
+  }
+  if (rank > 0 && test_random_once_in(random, 4)) {
+    options.steps[options.num_steps++] =
+        (rlo_element_step){RLO_ELEMENT_SCALE_BY, {0.0}};
+    options.operand_dim = (int32_t)test_random_in(random, 0, rank - 1);
   }
   return options;
 }
@@ -347,7 +353,7 @@ RLO_TEST(test_device_compute__random_layouts_are_exact) {
     int32_t rank = (int32_t)test_random_in(&random, 0, 5);
     test_random_pair(&random, from, rank, 6000, &src, &unused, permutation);
     dst = test_random_shape(&random, to, unused.dims, rank, TEST_ALL);
-    rlo_combine_options options = random_options(&random, from, to);
+    rlo_combine_options options = random_options(&random, from, to, rank);
     rlo_status status =
         rlo_relayout_combine(&src, &dst, permutation, &options, &problem);
     if (status == RLO_UNSUPPORTED || status == RLO_INVALID_ARGUMENT) {
@@ -413,7 +419,8 @@ RLO_TEST(test_device_compute__random_sums_are_exact) {
     const rlo_shape *result = rlo_chain_shape(chain);
     rlo_shape dst =
         test_random_shape(&random, to, result->dims, result->rank, TEST_ALL);
-    rlo_combine_options options = random_options(&random, from, to);
+    rlo_combine_options options =
+        random_options(&random, from, to, result->rank);
     rlo_status status = rlo_chain_combine(chain, &dst, &options, &problems);
     if (status == RLO_OK && rlo_problem_list_count(problems) == 1) {
       problem = *rlo_problem_list_get(problems, 0);

@@ -292,10 +292,11 @@ RLO_TEST(test_indexed__what_is_loaded_tells_problems_apart) {
                  RLO_INVALID_ARGUMENT,
                  "term 0 loads indices below -1; the limit is 0 or more");
   b = a;
-  b.terms[0].kind = (rlo_term_kind)2;
+  b.terms[0].kind = (rlo_term_kind)3;
   expect_refusal(rlo_problem_canonicalize(&b, 0, NULL, NULL),
                  RLO_INVALID_ARGUMENT,
-                 "term 0 is of kind 2, neither 0 (quotient) nor 1 (load)");
+                 "term 0 is of kind 3, neither 0 (quotient) nor 1 (load) nor 2 "
+                 "(operand)");
   rlo_problem_list_release(list);
   rlo_chain_release(chain);
 }
