@@ -198,8 +198,13 @@ static void multiply(const rlo__op_request *request,
   problem->arithmetic = (rlo_arithmetic){.src_type = dtype,
                                          .dst_type = dtype,
                                          .dst_unit_bits = problem->unit_bits,
-                                         .alpha = request->alpha,
-                                         .beta = request->beta};
+                                         .num_steps = 1};
+  problem->arithmetic.steps[0] =
+      (rlo_element_step){RLO_ELEMENT_SCALE, {request->alpha}};
+  if (rlo__op_is_adding(request)) {
+    problem->arithmetic.steps[problem->arithmetic.num_steps++] =
+        (rlo_element_step){RLO_ELEMENT_ACCUMULATE, {request->beta}};
+  }
   problem->read_bytes +=
       rlo__op_is_adding(request) ? problem->written_bytes : 0;
 }

@@ -14,9 +14,11 @@
  */
 static bool is_repeatable(const rlo__stream *stream,
                           const rlo__stream_job *job) {
-  const rlo_problem *p = job->problem;
-  const bool adds = p->update == RLO_UPDATE_COMBINE &&
-                    (p->arithmetic.beta < 0 || p->arithmetic.beta > 0);
+  const rlo_arithmetic *a = &job->problem->arithmetic;
+  bool adds = false;
+  for (int32_t s = 0; s < a->num_steps; ++s) {
+    adds |= a->steps[s].op == RLO_ELEMENT_ACCUMULATE;
+  }
   return !adds && job->source < stream->num_sources;
 }
 
