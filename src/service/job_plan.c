@@ -157,22 +157,15 @@ rlo_status rlo__job_options_read(const rlo_job_options *options,
                     "priority is %" PRId32 "; -1, 0 or 1",
                     read.priority);
   }
-  if (read.host_memory_bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "host_memory_bytes of a job is %" PRId64 ", below 0",
-                    read.host_memory_bytes);
-  }
+  RLO_TRY(
+      check_range("host_memory_bytes", read.host_memory_bytes, 1, INT64_MAX));
   if (read.passes < 0 || read.passes > RLO__MAX_PASSES) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "passes is %" PRId32
                     "; 1 or 2, or 0 for as many as are faster",
                     read.passes);
   }
-  if (read.scratch_bytes < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "scratch_bytes is %" PRId64 ", below 0",
-                    read.scratch_bytes);
-  }
+  RLO_TRY(check_range("scratch_bytes", read.scratch_bytes, 1, INT64_MAX));
   *out_options = read;
   return RLO_OK;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/piece_plan.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -61,25 +60,13 @@ static void select_part(const rlo_problem *problem,
   }
 }
 
-static rlo_status fail_range(const char *what, int64_t number, int64_t count) {
-  return RLO_FAIL(RLO_OUT_OF_RANGE,
-                  "%s %" PRId64 " of a plan with %" PRId64,
-                  what,
-                  number,
-                  count);
-}
-
-static rlo_status select_box(const rlo__piece_plan *plan,
-                             int64_t box,
-                             int64_t *begins,
-                             int64_t *ends) {
-  if (box < 0 || box >= plan->num_boxes) {
-    return fail_range("box", box, plan->num_boxes);
-  }
+static void select_box(const rlo__piece_plan *plan,
+                       int64_t box,
+                       int64_t *begins,
+                       int64_t *ends) {
   memset(begins, 0, sizeof plan->problem.extents);
   memcpy(ends, plan->problem.extents, sizeof plan->problem.extents);
   select_part(&plan->problem, plan->gathered, plan->box, box, begins, ends);
-  return RLO_OK;
 }
 
 rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan,
@@ -87,46 +74,34 @@ rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan,
                                rlo_problem *out) {
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
-  RLO_TRY(select_box(plan, box, begins, ends));
+  select_box(plan, box, begins, ends);
   return rlo__problem_restrict_box(&plan->problem, begins, ends, out);
 }
 
-static int64_t count_pieces(const rlo__piece_plan *plan,
-                            const int64_t *begins,
-                            const int64_t *ends) {
+int64_t rlo__piece_plan_num_pieces(const rlo__piece_plan *plan, int64_t box) {
+  int64_t begins[RLO_MAX_AXES];
+  int64_t ends[RLO_MAX_AXES];
   int64_t count = 1;
+  select_box(plan, box, begins, ends);
   for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
     count *= rlo__ceil_div(ends[a] - begins[a], plan->piece[a]);
   }
   return count;
 }
 
-int64_t rlo__piece_plan_num_pieces(const rlo__piece_plan *plan, int64_t box) {
-  int64_t begins[RLO_MAX_AXES];
-  int64_t ends[RLO_MAX_AXES];
-  return select_box(plan, box, begins, ends) == RLO_OK
-             ? count_pieces(plan, begins, ends)
-             : 0;
-}
-
 /* Selects a piece of a box; its box is [*out_corner, ...). */
-static rlo_status select_piece(const rlo__piece_plan *plan,
-                               int64_t box,
-                               int64_t piece,
-                               int64_t *out_corner,
-                               int64_t *begins,
-                               int64_t *ends) {
-  RLO_TRY(select_box(plan, box, begins, ends));
-  memcpy(out_corner, begins, RLO_MAX_AXES * sizeof *begins);
-  int64_t count = count_pieces(plan, begins, ends);
-  if (piece < 0 || piece >= count) {
-    return fail_range("piece", piece, count);
-  }
+static void select_piece(const rlo__piece_plan *plan,
+                         int64_t box,
+                         int64_t piece,
+                         int64_t *out_corner,
+                         int64_t *begins,
+                         int64_t *ends) {
   rlo__problem_side moved = plan->gathered == RLO__SIDE_SOURCE
                                 ? RLO__SIDE_DESTINATION
                                 : RLO__SIDE_SOURCE;
+  select_box(plan, box, begins, ends);
+  memcpy(out_corner, begins, RLO_MAX_AXES * sizeof *begins);
   select_part(&plan->problem, moved, plan->piece, piece, begins, ends);
-  return RLO_OK;
 }
 
 /* Replaces the source by the packed bytes of the destination. */
@@ -159,7 +134,7 @@ rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
-  RLO_TRY(select_piece(plan, box, piece, corner, begins, ends));
+  select_piece(plan, box, piece, corner, begins, ends);
   for (int32_t a = 0; a < plan->problem.num_axes; ++a) {
     begins[a] -= corner[a];
     ends[a] -= corner[a];
@@ -168,15 +143,14 @@ rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
   return plan->is_tiled[RLO__SIDE_SOURCE] ? make_copy(out) : RLO_OK;
 }
 
-rlo_status rlo__piece_plan_tile(const rlo__piece_plan *plan,
-                                int64_t box,
-                                int64_t piece,
-                                int64_t *out_offset) {
+int64_t rlo__piece_plan_tile(const rlo__piece_plan *plan,
+                             int64_t box,
+                             int64_t piece) {
   const rlo_problem *problem = &plan->problem;
   int64_t corner[RLO_MAX_AXES];
   int64_t begins[RLO_MAX_AXES];
   int64_t ends[RLO_MAX_AXES];
-  RLO_TRY(select_piece(plan, box, piece, corner, begins, ends));
+  select_piece(plan, box, piece, corner, begins, ends);
   /* The tiles of a band lie in the order of the source, in which the first pass
    * makes them: before this one lie, for each axis, the parts before it, which
    * have all of the band along the axes of shorter steps and this tile's part
@@ -194,6 +168,5 @@ rlo_status rlo__piece_plan_tile(const rlo__piece_plan *plan,
     band_units += problem->dst.axis[a] * band;
   }
   int64_t unit_bytes = rlo__side_unit_bits(problem, RLO__SIDE_DESTINATION) / 8;
-  *out_offset = plan->shift_bytes + (band_units + before) * unit_bytes;
-  return RLO_OK;
+  return plan->shift_bytes + (band_units + before) * unit_bytes;
 }

@@ -173,7 +173,7 @@ RLO_NODISCARD rlo_status rlo__piece_plan_box(const rlo__piece_plan *plan,
                                              int64_t box,
                                              rlo_problem *out);
 
-/** How many pieces a box has. */
+/** Returns how many pieces a box has. */
 int64_t rlo__piece_plan_num_pieces(const rlo__piece_plan *plan, int64_t box);
 
 /** Piece number `piece` of a box, in the order in which the other side's memory
@@ -187,11 +187,11 @@ RLO_NODISCARD rlo_status rlo__piece_plan_cut(const rlo__piece_plan *plan,
                                              const rlo_problem *box_problem,
                                              rlo_problem *out);
 
-/** Where the tile of a piece begins, in bytes of the destination's memory; it
- * is as long as the piece's part of the destination. A side is tiled. */
-RLO_NODISCARD rlo_status rlo__piece_plan_tile(const rlo__piece_plan *plan,
-                                              int64_t box,
-                                              int64_t piece,
-                                              int64_t *out_offset);
+/** Returns where the tile of a piece begins, in bytes of the destination's
+ * memory; it is as long as the piece's part of the destination. A side is
+ * tiled. */
+int64_t rlo__piece_plan_tile(const rlo__piece_plan *plan,
+                             int64_t box,
+                             int64_t piece);
 
 #endif

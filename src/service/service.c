@@ -89,7 +89,7 @@ static void end_job(rlo_service *service, rlo_job *job) {
     service->host_bytes -= job->host_bytes;
   }
   --service->num_unended;
-  rlo__cond_broadcast(&service->ended);
+  rlo__cond_broadcast(&service->conds[RLO__SERVICE_ENDED]);
 }
 
 /* ------------------------------------------------------------------- choice */
@@ -156,7 +156,7 @@ static void do_work(rlo_service *service,
                     rlo__job_work *work,
                     rlo__lane *lane) {
   /* There may be more work: who finds some wakes the next thread. */
-  rlo__cond_signal(&service->news);
+  rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
   rlo__mutex_unlock(&service->mutex);
   rlo_status status = rlo__job_do(work, lane);
   rlo__mutex_lock(&service->mutex);
@@ -166,10 +166,10 @@ static void do_work(rlo_service *service,
   }
   if (lane != NULL) {
     /* Other threads write the piece. */
-    rlo__cond_signal(&service->news);
+    rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
   }
   if (service->num_lanes > 0) {
-    rlo__cond_broadcast(&service->lane_news);
+    rlo__cond_broadcast(&service->conds[RLO__SERVICE_LANE_NEWS]);
   }
 }
 
@@ -189,7 +189,8 @@ static void run_thread(void *payload) {
       if (lane != NULL && service->num_unended == 0) {
         rlo__lane_trim(lane);
       }
-      rlo__cond_wait(lane != NULL ? &service->lane_news : &service->news,
+      rlo__cond_wait(lane != NULL ? &service->conds[RLO__SERVICE_LANE_NEWS]
+                                  : &service->conds[RLO__SERVICE_NEWS],
                      &service->mutex);
     }
   }
@@ -220,7 +221,7 @@ rlo_status rlo__service_add(rlo_service *service, rlo_job *job) {
   RLO_TRY(start_threads(service));
   append(list_of(service, job), job);
   ++service->num_unended;
-  rlo__cond_signal(&service->news);
+  rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
   return RLO_OK;
 }
 
@@ -228,8 +229,8 @@ rlo_status rlo__service_add(rlo_service *service, rlo_job *job) {
 static void stop(rlo_service *service) {
   rlo__mutex_lock(&service->mutex);
   service->is_ending = true;
-  rlo__cond_broadcast(&service->news);
-  rlo__cond_broadcast(&service->lane_news);
+  rlo__cond_broadcast(&service->conds[RLO__SERVICE_NEWS]);
+  rlo__cond_broadcast(&service->conds[RLO__SERVICE_LANE_NEWS]);
   rlo__mutex_unlock(&service->mutex);
   for (int32_t n = 0; n < service->num_threads; ++n) {
     rlo__thread_join(&service->threads[n].thread);
@@ -253,14 +254,8 @@ static void free_service(rlo_service *service) {
   if (service->poll_fd >= 0) {
     (void)close(service->poll_fd);
   }
-  if (service->has_ended) {
-    rlo__cond_deinit(&service->ended);
-  }
-  if (service->has_lane_news) {
-    rlo__cond_deinit(&service->lane_news);
-  }
-  if (service->has_news) {
-    rlo__cond_deinit(&service->news);
+  while (service->num_conds > 0) {
+    rlo__cond_deinit(&service->conds[--service->num_conds]);
   }
   if (service->has_mutex) {
     rlo__mutex_deinit(&service->mutex);
@@ -341,12 +336,9 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&made->mutex));
   made->has_mutex = true;
-  RLO_TRY_GOTO(rlo__cond_init(&made->news));
-  made->has_news = true;
-  RLO_TRY_GOTO(rlo__cond_init(&made->lane_news));
-  made->has_lane_news = true;
-  RLO_TRY_GOTO(rlo__cond_init(&made->ended));
-  made->has_ended = true;
+  for (; made->num_conds < RLO__SERVICE_NUM_CONDS; ++made->num_conds) {
+    RLO_TRY_GOTO(rlo__cond_init(&made->conds[made->num_conds]));
+  }
   RLO_TRY_GOTO(create_lanes(made, &read, contexts, num_contexts, copies));
   RLO_TRY_GOTO(rlo__place_create(NULL, NULL, false, &made->host));
   *out_service = made;
@@ -394,7 +386,7 @@ static void cancel_all(rlo_service *service) {
       rlo_job_cancel(job);
     }
   }
-  rlo__cond_signal(&service->news);
+  rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
 }
 
 void rlo_service_release(rlo_service *service) {
@@ -406,7 +398,7 @@ void rlo_service_release(rlo_service *service) {
   if (is_last) {
     cancel_all(service);
     while (service->num_unended > 0) {
-      rlo__cond_wait(&service->ended, &service->mutex);
+      rlo__cond_wait(&service->conds[RLO__SERVICE_ENDED], &service->mutex);
     }
   }
   rlo__mutex_unlock(&service->mutex);
@@ -454,7 +446,7 @@ static bool wait_for(rlo_service *service,
   rlo__mutex_lock(&service->mutex);
   /* A job may have been cancelled before it began: rlo_job_cancel, which signal
    * handlers call, wakes nobody. */
-  rlo__cond_signal(&service->news);
+  rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
   for (;;) {
     bool has_ended = job == NULL ? service->num_unended == 0
                                  : job->phase == RLO__PHASE_ENDED;
@@ -462,7 +454,8 @@ static bool wait_for(rlo_service *service,
       rlo__mutex_unlock(&service->mutex);
       return has_ended;
     }
-    is_late = !rlo__cond_wait_until(&service->ended, &service->mutex, until);
+    is_late = !rlo__cond_wait_until(
+        &service->conds[RLO__SERVICE_ENDED], &service->mutex, until);
   }
 }
 

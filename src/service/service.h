@@ -14,6 +14,16 @@ enum {
   RLO__LOWEST_TURN = 8
 };
 
+/** The conditions of a service. */
+typedef enum rlo__service_cond {
+  /** There may be work for threads without a lane, or for lanes. */
+  RLO__SERVICE_NEWS,
+  RLO__SERVICE_LANE_NEWS,
+  /** A job has ended. */
+  RLO__SERVICE_ENDED,
+  RLO__SERVICE_NUM_CONDS
+} rlo__service_cond;
+
 /** Jobs in an order. */
 typedef struct rlo__job_list {
   rlo_job *first, *last;
@@ -43,11 +53,9 @@ struct rlo_service {
   int64_t max_buffer_bytes;
 
   rlo__mutex mutex;
-  /** There may be work: for threads without a lane, and for lanes. */
-  rlo__cond news, lane_news;
-  /** A job has ended. */
-  rlo__cond ended;
-  bool has_mutex, has_news, has_lane_news, has_ended;
+  bool has_mutex;
+  rlo__cond conds[RLO__SERVICE_NUM_CONDS];
+  int32_t num_conds;
 
   /** The user's; and one more for each job that lives. */
   int64_t num_user_references, num_references;

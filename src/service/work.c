@@ -167,10 +167,8 @@ static rlo_status place_side(rlo__pipeline *pipeline,
   if (pass->plan.is_tiled[side]) {
     place->lattice =
         (rlo__lattice){.run_bytes = place->bytes, .is_exact = true};
-    RLO_TRY(rlo__piece_plan_tile(&pass->plan,
-                                 slot->box->number,
-                                 slot->piece,
-                                 &place->lattice.base_byte));
+    place->lattice.base_byte =
+        rlo__piece_plan_tile(&pass->plan, slot->box->number, slot->piece);
   }
   if (side == RLO__SIDE_DESTINATION) {
     bool reads_cells = rlo__problem_reads_cells(problem);

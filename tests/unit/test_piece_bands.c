@@ -74,8 +74,7 @@ static rlo__lattice pack(rlo_problem *part, int side) {
 }
 
 static int64_t tile_of(const rlo__piece_plan *plan, int64_t n, int64_t k) {
-  int64_t offset;
-  expect_ok(rlo__piece_plan_tile(plan, n, k, &offset));
+  const int64_t offset = rlo__piece_plan_tile(plan, n, k);
   EXPECT(offset >= plan->shift_bytes &&
              offset + piece.dst_bytes <= whole.dst_bytes + plan->shift_bytes,
          "a tile of %" PRId64 " bytes at %" PRId64 AGAIN,

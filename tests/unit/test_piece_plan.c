@@ -193,17 +193,6 @@ RLO_TEST(test_piece_plan__boxes_and_pieces_in_the_order_of_memory) {
   ck_assert_int_eq(pieces, plan.num_pieces);
 }
 
-RLO_TEST(test_piece_plan__no_such_box_or_piece) {
-  make_small();
-  expect_refusal(rlo__piece_plan_box(&plan, -1, &box),
-                 RLO_OUT_OF_RANGE,
-                 "box -1 of a plan with 3");
-  ck_assert_int_eq(rlo__piece_plan_num_pieces(&plan, plan.num_boxes), 0);
-  ck_assert_int_eq(
-      rlo__piece_plan_cut(&plan, 0, plan.num_pieces, &whole, &piece),
-      RLO_OUT_OF_RANGE);
-}
-
 RLO_TEST(test_piece_plan__what_has_no_points_has_no_boxes) {
   test_plan_lower("f32[0,5]", "f32[5,0]", "1,0", &whole);
   budget.host_bytes = 0;

@@ -119,7 +119,7 @@ RLO_TEST(test_service_refusals__options_of_a_job) {
                 dst,
                 &t.options,
                 RLO_INVALID_ARGUMENT,
-                "host_memory_bytes of a job is -5, below 0");
+                "host_memory_bytes is -5, below 0");
   t.options.host_memory_bytes = 2 * RLO_SERVICE_MIN_HOST_BYTES;
   expect_no_job(&t.problem,
                 src,
