@@ -27,7 +27,7 @@ typedef struct rlo__array_source {
    * the file's. Borrowed by its storages. */
   void *memory;
   /** False, unless set after opening: what is read of the array has to be
-   *  values of its type (value_check.h), or the reading fails. */
+   *  values of its type, or the reading fails. */
   bool has_checked_values;
 } rlo__array_source;
 
@@ -60,6 +60,14 @@ rlo__array_source_storage(const rlo__array_source *source,
 
 /** Returns in how many bytes, or a multiple, the storage is read. */
 int64_t rlo__array_source_granule_bytes(const rlo__array_source *source);
+
+/**
+ * Returns whether a relayout from one shape to another drops bits that the
+ * source's elements have beyond their values: as of an s4 in a byte, when it is
+ * moved to an element of another size. Then has_checked_values is to be set.
+ * pred is no such type: every byte but 0 is true.
+ */
+bool rlo__values_may_be_cut(const rlo_shape *src, const rlo_shape *dst);
 
 /** Reads the whole of a small array, in this machine's byte order. */
 int rlo__array_source_read(const rlo__array_source *source, void *out_bytes);

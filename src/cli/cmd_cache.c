@@ -5,6 +5,7 @@
 
 #include "relayout/opencl.h"
 
+#include "base/checked.h"
 #include "command.h"
 #include "display.h"
 #include "message.h"
@@ -93,19 +94,35 @@ static const char *const common_pairs[][3] = {
 /* Some drivers compile a part at the first launch only, and keep that in a
  * directory of their own. */
 static int launch(const rlo__pair_run *run, rlo_plan *plan) {
+  rlo_context *context = run->session->context;
+  cl_int error = CL_SUCCESS;
   cl_mem src = NULL;
   cl_mem dst = NULL;
-  int code = rlo__session_create_buffer(
-      run->session, (size_t)run->problem->src_bytes, &src);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__session_create_buffer(
-        run->session, (size_t)run->problem->dst_bytes, &dst);
+  cl_command_queue queue = clCreateCommandQueue(rlo_context_cl_context(context),
+                                                rlo_context_cl_device(context),
+                                                0,
+                                                &error);
+  if (error != CL_SUCCESS) {
+    return rlo__fail("clCreateCommandQueue failed with OpenCL error %d",
+                     (int)error);
   }
-  if (code == RLO__EXIT_OK) {
-    code = rlo__session_run(run->session, plan, src, dst);
+  rlo_status status =
+      rlo_buffer_create(context, rlo__max(1, run->problem->src_bytes), &src);
+  if (status == RLO_OK) {
+    status =
+        rlo_buffer_create(context, rlo__max(1, run->problem->dst_bytes), &dst);
   }
-  rlo_buffer_release(run->session->context, dst);
-  rlo_buffer_release(run->session->context, src);
+  if (status == RLO_OK) {
+    status = rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, NULL);
+  }
+  int code = rlo__check(status);
+  error = clFinish(queue);
+  if (code == RLO__EXIT_OK && error != CL_SUCCESS) {
+    code = rlo__fail("clFinish failed with OpenCL error %d", (int)error);
+  }
+  rlo_buffer_release(context, dst);
+  rlo_buffer_release(context, src);
+  clReleaseCommandQueue(queue);
   return code;
 }
 

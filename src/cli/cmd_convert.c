@@ -15,7 +15,6 @@
 #include "options.h"
 #include "report.h"
 #include "stream.h"
-#include "value_check.h"
 
 static int open_source(rlo__conversion *c) {
   if (rlo__path_is_same_file(c->request.input_path, c->request.output_path)) {

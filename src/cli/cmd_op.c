@@ -8,7 +8,6 @@
 #include "files.h"
 #include "message.h"
 #include "op.h"
-#include "value_check.h"
 
 static bool is_same(const char *a, const char *b) {
   return strcmp(a, b) == 0 || rlo__path_is_same_file(a, b);
@@ -111,6 +110,110 @@ static int place_outputs(rlo__op *op) {
   return RLO__EXIT_OK;
 }
 
+/* ---------------------------------------------------------------- reporting */
+
+static void report_results(const void *payload,
+                           rlo__report *r,
+                           const rlo__stream_result *result) {
+  const rlo__op *op = payload;
+  const bool is_on_host = op->stream_options.devices.is_none;
+  RLO__REPORT(r, RLO__STRING("operation", NULL, op->kernel.kernel_name));
+  rlo__report_open(r, "results", '[');
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    rlo__shape_text text;
+    rlo__shape_text_make(op->outputs[n].shape, &text);
+    RLO__REPORT_OBJECT(r,
+                       NULL,
+                       RLO__STRING("shape", "", text.text),
+                       RLO__STRING("file", NULL, op->outputs[n].path));
+  }
+  rlo__report_close(r);
+  if (result != NULL && op->is_in_pieces) {
+    RLO__REPORT(
+        r,
+        RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
+        RLO__REAL("seconds", result->info.seconds));
+  }
+}
+
+/* -------------------------------------------------------------------- trace */
+
+static json_t *make_shapes(const rlo_shape *const *shapes, int32_t count) {
+  json_t *texts = json_array();
+  for (int32_t n = 0; n < count; ++n) {
+    rlo__shape_text text;
+    (void)json_array_append_new(
+        texts, json_string(rlo__shape_text_make(shapes[n], &text)));
+  }
+  return texts;
+}
+
+/* An event of the Trace Event Format of Chrome; takes over `args`. */
+static json_t *make_event(const char *name,
+                          int row,
+                          double seconds,
+                          json_t *args) {
+  return json_pack("{s:s, s:s, s:f, s:f, s:i, s:i, s:o}",
+                   "name",
+                   name,
+                   "ph",
+                   "X",
+                   "ts",
+                   0.0,
+                   "dur",
+                   seconds * 1e6,
+                   "pid",
+                   1,
+                   "tid",
+                   row,
+                   "args",
+                   args);
+}
+
+static json_t *make_trace(const rlo__op *op, const rlo__stream_result *result) {
+  const rlo_job_info *info = &result->info;
+  const rlo_shape *results[RLO_MAX_KERNEL_OUTPUTS];
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    results[n] = op->outputs[n].shape;
+  }
+  json_t *args = json_pack(
+      "{s:o, s:o, s:s, s:I, s:I, s:I}",
+      "inputs",
+      make_shapes(op->input_shapes, op->num_inputs),
+      "results",
+      make_shapes(results, op->num_outputs),
+      "device",
+      op->stream_options.devices.is_none ? "host" : result->device_names,
+      "bytes_read",
+      (json_int_t)info->bytes_read,
+      "bytes_written",
+      (json_int_t)info->bytes_written,
+      "num_pieces",
+      (json_int_t)info->num_pieces);
+  return json_pack(
+      "{s:s, s:[o, o, o, o]}",
+      "displayTimeUnit",
+      "ns",
+      "traceEvents",
+      make_event(op->kernel.kernel_name, 0, info->seconds, args),
+      make_event("read", 1, info->stage_seconds[RLO_STAGE_READ], json_object()),
+      make_event("run", 2, info->stage_seconds[RLO_STAGE_RUN], json_object()),
+      make_event(
+          "write", 3, info->stage_seconds[RLO_STAGE_WRITE], json_object()));
+}
+
+static int save_trace(const rlo__op *op, const rlo__stream_result *result) {
+  json_t *trace = make_trace(op, result);
+  char *text = json_dumps(trace, JSON_COMPACT);
+  const int code =
+      text == NULL ? rlo__fail("cannot get memory for the trace")
+                   : rlo__output_write(
+                         op->request->trace_path, NULL, 0, text, strlen(text));
+  free(text);
+  json_decref(trace);
+  return code;
+}
+
 /* ----------------------------------------------------------------- running */
 
 static int run_jobs(rlo__op *op) {
@@ -122,14 +225,14 @@ static int run_jobs(rlo__op *op) {
                         .num_outputs = op->num_stages,
                         .jobs = op->jobs,
                         .num_jobs = op->num_jobs,
-                        .report = rlo__op_report,
+                        .report = report_results,
                         .payload = op};
   rlo__stream_result result;
   rlo__stream_choose_place(&stream, &op->stream_options);
   op->is_in_pieces = stream.has_events;
   RLO__EXIT_TRY(rlo__stream_do(&stream, &result));
   return op->request->trace_path == NULL ? RLO__EXIT_OK
-                                         : rlo__op_save_trace(op, &result);
+                                         : save_trace(op, &result);
 }
 
 static int operate(rlo__op *op) {
@@ -138,8 +241,8 @@ static int operate(rlo__op *op) {
       rlo__op_catalog_find(op->engine, op->request->name, &op->kernel));
   RLO__EXIT_TRY(rlo__op_attributes_read(&op->kernel,
                                         op->request->attributes_path,
-                                        op->request->attributes,
-                                        op->request->num_attributes,
+                                        op->request->attributes.texts,
+                                        op->request->attributes.count,
                                         &op->attributes));
   RLO__EXIT_TRY(rlo__op_take_files(op));
   RLO__EXIT_TRY(check_paths(op));
@@ -176,10 +279,10 @@ typedef struct op_arguments {
   bool is_listing;
 } op_arguments;
 
-static int take_attribute(const char *verb, const char *value, void *field) {
-  rlo__op_request *request = field;
+static int take_text(const char *verb, const char *value, void *field) {
+  rlo__text_list *list = field;
   (void)verb;
-  request->attributes[request->num_attributes++] = value;
+  list->texts[list->count++] = value;
   return RLO__EXIT_OK;
 }
 
@@ -194,20 +297,6 @@ static int take_attributes_path(const char *verb,
   return RLO__EXIT_OK;
 }
 
-static int take_input(const char *verb, const char *value, void *field) {
-  rlo__op_request *request = field;
-  (void)verb;
-  request->inputs[request->num_inputs++] = value;
-  return RLO__EXIT_OK;
-}
-
-static int take_from(const char *verb, const char *value, void *field) {
-  rlo__op_request *request = field;
-  (void)verb;
-  request->from[request->num_from++] = value;
-  return RLO__EXIT_OK;
-}
-
 static int accumulate(const char *verb, const char *value, void *field) {
   (void)verb;
   (void)value;
@@ -219,14 +308,14 @@ static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
     RLO__OPTION("list", FLAG, op_arguments, is_listing),
-    RLO__OPTION_BY("attr", CALL, op_arguments, request, take_attribute),
+    RLO__OPTION_BY("attr", CALL, op_arguments, request.attributes, take_text),
     RLO__OPTION_BY("attrs",
                    CALL,
                    op_arguments,
                    request.attributes_path,
                    take_attributes_path),
-    RLO__OPTION_BY("input", CALL, op_arguments, request, take_input),
-    RLO__OPTION_BY("from", CALL, op_arguments, request, take_from),
+    RLO__OPTION_BY("input", CALL, op_arguments, request.inputs, take_text),
+    RLO__OPTION_BY("from", CALL, op_arguments, request.from, take_text),
     RLO__OPTION("bitcast", FLAG, op_arguments, request.is_bitcast),
     RLO__OPTION("alpha", FACTOR, op_arguments, request.alpha),
     RLO__OPTION("beta", FACTOR, op_arguments, request.beta),
@@ -240,11 +329,8 @@ static const rlo__option options[] = {
 
 static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   rlo__op_request *request = &arguments->request;
-  int code =
-      rlo__options_take(&rlo__cmd_op, argc, argv, arguments, &request->common);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(
+      rlo__options_take(&rlo__cmd_op, argc, argv, arguments, &request->common));
   if (arguments->is_listing) {
     char **none;
     return rlo__operands_take(argc, argv, 0, "nothing", &none);
@@ -252,7 +338,7 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   if (optind >= argc) {
     return rlo__fail_usage("op", "name an operation, or give --list");
   }
-  if (request->is_bitcast && request->num_from == 0) {
+  if (request->is_bitcast && request->from.count == 0) {
     return rlo__fail_usage("op", "--bitcast requires --from");
   }
   if (rlo__op_is_adding(request) && request->stream.is_resumed) {
@@ -267,24 +353,21 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
 }
 
 static int run(int argc, char **argv) {
-  op_arguments arguments = {.request.alpha = 1.0};
-  const char **from = calloc((size_t)argc, sizeof(*from));
-  const char **inputs = calloc((size_t)argc, sizeof(*inputs));
-  const char **attributes = calloc((size_t)argc, sizeof(*attributes));
-  arguments.request.from = from;
-  arguments.request.inputs = inputs;
-  arguments.request.attributes = attributes;
-  int code = from == NULL || inputs == NULL || attributes == NULL
-                 ? rlo__fail("cannot get memory for %d arguments", argc)
-                 : take_arguments(argc, argv, &arguments);
+  const char **room = calloc(3 * (size_t)argc, sizeof(*room));
+  if (room == NULL) {
+    return rlo__fail("cannot get memory for %d arguments", argc);
+  }
+  op_arguments arguments = {.request = {.alpha = 1.0,
+                                        .attributes.texts = room,
+                                        .inputs.texts = room + argc,
+                                        .from.texts = room + 2 * argc}};
+  int code = take_arguments(argc, argv, &arguments);
   if (code == RLO__EXIT_OK) {
     code = arguments.is_listing
                ? rlo__op_catalog_print(arguments.request.common.is_json)
                : run_request(&arguments.request);
   }
-  free((void *)attributes);
-  free((void *)inputs);
-  free((void *)from);
+  free((void *)room);
   return code;
 }
 

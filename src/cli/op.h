@@ -2,31 +2,86 @@
 #ifndef RLO_CLI_OP_H
 #define RLO_CLI_OP_H
 
+#include <jansson.h>
+
 #include "relayout/engine.h"
 #include "relayout/kernel.h"
 
 #include "array_file.h"
-#include "op_catalog.h"
+#include "base/str.h"
 #include "options.h"
 #include "stream.h"
 
 /** An operation on arrays in files. */
 
+/** Attributes from the command line and a file. */
+typedef struct rlo__op_attributes {
+  /** There is room for one more. */
+  rlo_attribute *items;
+  int32_t count;
+  /** The memory of each value, or NULL. */
+  void **owned;
+  /** Names and texts of items point into it. */
+  json_t *root;
+} rlo__op_attributes;
+
+/** A word for the types of an attribute: "integers", "shape", ... */
+const char *rlo__attribute_type_name(uint32_t types);
+
+/**
+ * Reads attributes as JSON.
+ *
+ * @param path   a file with an object, "-" for standard input; NULL: none.
+ * @param texts  "NAME=VALUE": JSON, which may lack the quotes of a text and the
+ *               brackets of a list ("-" for an empty one), or a number that
+ *               JSON has not.
+ * @param out_attributes  rlo__op_attributes_deinit must follow in any case.
+ * @return RLO__EXIT_OK; else an exit code, after a message with file, line and
+ *         column, or with the name of the attribute. Names and types are
+ *         checked by the engine.
+ */
+int rlo__op_attributes_read(const rlo_kernel_config *kernel,
+                            const char *path,
+                            const char *const *texts,
+                            int32_t count,
+                            rlo__op_attributes *out_attributes);
+
+void rlo__op_attributes_deinit(rlo__op_attributes *attributes);
+
+/** Finds a built-in operation by its name, in any case, with or without
+ *  underscores and dashes. The parts of *out_kernel are borrowed from the
+ *  engine. Returns RLO__EXIT_OK; RLO__EXIT_USAGE, after a message, if there is
+ *  none. */
+int rlo__op_catalog_find(rlo_engine *engine,
+                         const char *name,
+                         rlo_kernel_config *out_kernel);
+
+/** Appends the names of an operation's inputs: "x, value (may be left out)". */
+void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out);
+
+/** Prints every built-in operation with its inputs, whether it has a gradient,
+ *  and its attributes. Returns
+ *  RLO__EXIT_OK, or prints the reason and returns RLO__EXIT_FAILURE. */
+int rlo__op_catalog_print(bool is_json);
+
+/** The values of an option that may be given often, in their order. Room for
+ * all arguments of the command line. */
+typedef struct rlo__text_list {
+  const char **texts;
+  int32_t count;
+} rlo__text_list;
+
 /** The request of a command line. All borrowed. */
 typedef struct rlo__op_request {
   const char *name;
-  /** "NAME=VALUE". Room for all arguments of the command line. */
-  const char **attributes;
-  int32_t num_attributes;
+  /** "NAME=VALUE". */
+  rlo__text_list attributes;
   /** A file of further ones, "-" for standard input; NULL: none. */
   const char *attributes_path;
-  /** "NAME=FILE". Room as above. */
-  const char **inputs;
-  int32_t num_inputs;
-  /** The --from of each input, in the order in which they are named; "-": the
-   *  shape of the file. Room as above. */
-  const char **from;
-  int32_t num_from;
+  /** "NAME=FILE". */
+  rlo__text_list inputs;
+  /** The --from of each input; "-": the shape of the file. */
+  rlo__text_list from;
   /** The bits of .npy elements are those of the type of --from. */
   bool is_bitcast;
   /** The results are alpha * result + beta * what the file holds. */
@@ -94,15 +149,5 @@ bool rlo__op_is_adding(const rlo__op_request *request);
 /** Makes the jobs of all results. */
 int rlo__op_make_jobs(rlo__op *op);
 void rlo__op_release_jobs(rlo__op *op);
-
-/** Adds the results to a report, as in rlo__stream; the payload is the
- *  operation. */
-void rlo__op_report(const void *payload,
-                    rlo__report *report,
-                    const rlo__stream_result *result);
-
-/** Writes the file of --trace: the seconds of what ran, in the Trace Event
- *  Format of Chrome. */
-int rlo__op_save_trace(const rlo__op *op, const rlo__stream_result *result);
 
 #endif

@@ -9,7 +9,7 @@
 #include "relayout/text.h"
 
 #include "message.h"
-#include "op_catalog.h"
+#include "op.h"
 
 /* Attributes of the command line and of a file are members of one JSON object,
  * which becomes attributes when it is complete. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "op_catalog.h"
+#include "op.h"
 
 #include <ctype.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,56 +86,49 @@ int rlo__op_catalog_find(rlo_engine *engine,
                          rlo_kernel_config *out_kernel) {
   rlo_kernel_config *kernels = NULL;
   int32_t count = 0;
-  int code = list_kernels(engine, &kernels, &count);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  code = RLO__EXIT_USAGE;
+  bool is_found = false;
+  RLO__EXIT_TRY(list_kernels(engine, &kernels, &count));
   for (int32_t n = 0; n < count; ++n) {
     if (is_same_name(kernels[n].kernel_name, name)) {
       *out_kernel = kernels[n];
-      code = RLO__EXIT_OK;
+      is_found = true;
     }
   }
   free(kernels);
-  return code == RLO__EXIT_OK
-             ? code
-             : rlo__fail_usage("op",
-                               "there is no operation '%s'; relayout op --list "
-                               "shows all",
-                               name);
+  return is_found ? RLO__EXIT_OK
+                  : rlo__fail_usage("op",
+                                    "there is no operation '%s'; relayout op "
+                                    "--list shows all",
+                                    name);
 }
 
-void rlo__op_inputs_text(const rlo_kernel_config *kernel,
-                         char *text,
-                         size_t text_bytes) {
-  size_t at = 0;
-  text[0] = '\0';
-  for (int32_t n = 0; n < kernel->num_input_names && at < text_bytes; ++n) {
-    bool is_last = n == kernel->num_input_names - 1;
-    at += (size_t)snprintf(text + at,
-                           text_bytes - at,
-                           "%s%s%s",
-                           n == 0 ? "" : ", ",
-                           kernel->input_names[n],
-                           is_last && kernel->max_inputs < 0 ? " (any number)"
-                           : n >= kernel->min_inputs ? " (may be left out)"
-                                                     : "");
+void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out) {
+  for (int32_t n = 0; n < kernel->num_input_names; ++n) {
+    const bool is_last = n == kernel->num_input_names - 1;
+    rlo__str_printf(out,
+                    "%s%s%s",
+                    n == 0 ? "" : ", ",
+                    kernel->input_names[n],
+                    is_last && kernel->max_inputs < 0 ? " (any number)"
+                    : n >= kernel->min_inputs         ? " (may be left out)"
+                                                      : "");
   }
 }
 
 /* "2 inputs: x, value" */
-static void format_inputs(const rlo_kernel_config *kernel,
-                          char *text,
-                          size_t text_bytes) {
+static void format_inputs(const rlo_kernel_config *kernel, rlo__str *out) {
   const int min = kernel->min_inputs;
   const int max = kernel->max_inputs;
-  int at =
-      max < 0 ? snprintf(text, text_bytes, "%d or more inputs: ", min)
-      : min == max
-          ? snprintf(text, text_bytes, "%d input%s: ", min, min == 1 ? "" : "s")
-          : snprintf(text, text_bytes, "%d to %d inputs: ", min, max);
-  rlo__op_inputs_text(kernel, text + at, text_bytes - (size_t)at);
+  if (max >= 0 && max != min) {
+    rlo__str_printf(out, "%d to %d inputs: ", min, max);
+  } else {
+    rlo__str_printf(out,
+                    "%d%s input%s: ",
+                    min,
+                    max < 0 ? " or more" : "",
+                    max == 1 ? "" : "s");
+  }
+  rlo__op_inputs_text(kernel, out);
 }
 
 static bool has_gradient(rlo_engine *engine, const rlo_kernel_config *kernel) {
@@ -149,13 +140,14 @@ static void add_kernel(rlo__report *r,
                        rlo_engine *engine,
                        const rlo_kernel_config *kernel) {
   const bool is_differentiable = has_gradient(engine, kernel);
-  char inputs[512];
-  format_inputs(kernel, inputs, sizeof(inputs));
+  char text[512];
+  rlo__str inputs = rlo__str_over(text, sizeof(text));
+  format_inputs(kernel, &inputs);
   rlo__report_line(r,
                    "",
                    "%s: %s%s",
                    kernel->kernel_name,
-                   inputs,
+                   rlo__str_text(&inputs),
                    is_differentiable ? ", has a gradient" : "");
   rlo__report_open(r, NULL, '{');
   RLO__REPORT(r,
@@ -190,9 +182,7 @@ static void add_kernel(rlo__report *r,
 
 int rlo__op_catalog_print(bool is_json) {
   rlo_engine *engine = NULL;
-  if (rlo_engine_create(NULL, &engine) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_engine_create(NULL, &engine)));
   rlo_kernel_config *kernels = NULL;
   int32_t count = 0;
   int code = list_kernels(engine, &kernels, &count);

@@ -25,74 +25,61 @@ static int allocate(rlo__op *op) {
              : RLO__EXIT_OK;
 }
 
-/* Reads the names of --input NAME=FILE, and finds their places. `names` has
- * room for them; the text before '=' is copied to `room`. */
-static int place_inputs(const rlo__op *op,
-                        char *room,
-                        const char **names,
-                        int32_t *out_places) {
-  const rlo__op_request *request = op->request;
-  for (int32_t n = 0; n < request->num_inputs; ++n) {
-    const char *text = request->inputs[n];
+/* Finds the place of each --input NAME=FILE. `names` gets the names, which the
+ * caller frees. */
+static int place_inputs(const rlo__op *op, char **names, int32_t *out_places) {
+  const rlo__text_list *inputs = &op->request->inputs;
+  for (int32_t n = 0; n < inputs->count; ++n) {
+    const char *text = inputs->texts[n];
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text || equals[1] == '\0') {
       return rlo__fail_usage("op", "--input %s: write NAME=FILE", text);
     }
-    size_t length = (size_t)(equals - text);
-    memcpy(room, text, length);
-    room[length] = '\0';
-    names[n] = room;
-    room += length + 1;
+    names[n] = strndup(text, (size_t)(equals - text));
+    if (names[n] == NULL) {
+      return rlo__fail("cannot get memory for a name");
+    }
   }
   return rlo_kernel_place_inputs(op->engine,
                                  op->kernel.kernel_name,
-                                 names,
-                                 request->num_inputs,
+                                 (const char *const *)names,
+                                 inputs->count,
                                  out_places) == RLO_OK
              ? RLO__EXIT_OK
              : rlo__fail_usage("op", "%s", rlo_error_last()->message);
 }
 
-/* The inputs by name; the operands are the files of the results. */
-static int take_named(rlo__op *op) {
+/* Takes the inputs, by name or else by their place among the operands. */
+static int take_inputs(rlo__op *op) {
   const rlo__op_request *request = op->request;
-  size_t count = (size_t)request->num_inputs;
-  size_t bytes = 0;
-  for (size_t n = 0; n < count; ++n) {
-    bytes += strlen(request->inputs[n]) + 1;
+  const bool is_named = request->inputs.count > 0;
+  char **names = calloc((size_t)op->num_inputs, sizeof(*names));
+  int32_t *places = calloc((size_t)op->num_inputs, sizeof(*places));
+  int code = RLO__EXIT_OK;
+  if (names == NULL || places == NULL) {
+    code = rlo__fail("cannot get memory for %d names", op->num_inputs);
+  } else if (is_named) {
+    code = place_inputs(op, names, places);
   }
-  char *room = malloc(bytes);
-  const char **names = calloc(count, sizeof(*names));
-  int32_t *places = calloc(count, sizeof(*places));
-  int code = RLO__EXIT_FAILURE;
-  if (room == NULL || names == NULL || places == NULL) {
-    rlo__fail("cannot get memory for %zu names", count);
-  } else {
-    code = place_inputs(op, room, names, places);
-    for (size_t n = 0; code == RLO__EXIT_OK && n < count; ++n) {
-      int32_t place = places[n];
-      op->paths[place] = strchr(request->inputs[n], '=') + 1;
-      op->from[place] = (int32_t)n < request->num_from ? request->from[n] : "-";
-    }
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_inputs; ++n) {
+    const int32_t place = is_named ? places[n] : n;
+    op->paths[place] = is_named ? strchr(request->inputs.texts[n], '=') + 1
+                                : request->paths[n];
+    op->from[place] = n < request->from.count ? request->from.texts[n] : "-";
   }
-  free(places);
+  for (int32_t n = 0; names != NULL && n < op->num_inputs; ++n) {
+    free(names[n]);
+  }
   free((void *)names);
-  free(room);
+  free(places);
   return code;
-}
-
-static void take_by_place(rlo__op *op) {
-  const rlo__op_request *request = op->request;
-  for (int32_t n = 0; n < op->num_inputs; ++n) {
-    op->paths[n] = request->paths[n];
-    op->from[n] = n < request->num_from ? request->from[n] : "-";
-  }
 }
 
 /* Prints what files are wanted. */
 static int fail_count(const rlo__op *op) {
-  char names[512];
-  rlo__op_inputs_text(&op->kernel, names, sizeof(names));
+  char text[512];
+  rlo__str names = rlo__str_over(text, sizeof(text));
+  rlo__op_inputs_text(&op->kernel, &names);
   int32_t num_paths = op->request->num_paths;
   return rlo__fail_usage("op",
                          "%s: %d file%s; name those of its inputs (%s), then "
@@ -100,17 +87,17 @@ static int fail_count(const rlo__op *op) {
                          op->kernel.kernel_name,
                          num_paths,
                          num_paths == 1 ? "" : "s",
-                         names);
+                         rlo__str_text(&names));
 }
 
 int rlo__op_take_files(rlo__op *op) {
   const rlo__op_request *request = op->request;
   const rlo_kernel_config *kernel = &op->kernel;
-  bool is_named = request->num_inputs > 0;
+  bool is_named = request->inputs.count > 0;
   int32_t num_paths = request->num_paths;
   /* By their places: one input and several outputs, or several inputs and one
    * output. Inputs that are named may be as many as the outputs. */
-  op->num_inputs = is_named                  ? request->num_inputs
+  op->num_inputs = is_named                  ? request->inputs.count
                    : kernel->max_inputs == 1 ? 1
                                              : num_paths - 1;
   op->num_outputs = is_named ? num_paths : num_paths - op->num_inputs;
@@ -123,21 +110,17 @@ int rlo__op_take_files(rlo__op *op) {
        (kernel->max_inputs >= 0 && op->num_inputs > kernel->max_inputs))) {
     return fail_count(op);
   }
-  if (request->num_from > op->num_inputs) {
+  if (request->from.count > op->num_inputs) {
     return rlo__fail_usage("op",
                            "--from is given %d times for %d inputs",
-                           request->num_from,
+                           request->from.count,
                            op->num_inputs);
   }
-  int code = allocate(op);
-  if (code == RLO__EXIT_OK && is_named) {
-    code = take_named(op);
-  } else if (code == RLO__EXIT_OK) {
-    take_by_place(op);
-  }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_outputs; ++n) {
+  RLO__EXIT_TRY(allocate(op));
+  RLO__EXIT_TRY(take_inputs(op));
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
     op->paths[op->num_inputs + n] =
         request->paths[num_paths - op->num_outputs + n];
   }
-  return code;
+  return RLO__EXIT_OK;
 }

@@ -188,7 +188,9 @@ int rlo__operands_take(int argc,
   return RLO__EXIT_OK;
 }
 
-bool rlo__int64_read(const char **text, int64_t *out_value) {
+/* Reads the decimal number at *text and advances *text past it. Returns false
+ * if there is no number (errno is EINVAL) or it does not fit (ERANGE). */
+static bool read_int64(const char **text, int64_t *out_value) {
   /* strtoll would accept leading blanks and a plus sign. */
   const char *digits = **text == '-' ? *text + 1 : *text;
   if (!isdigit((unsigned char)*digits)) {
@@ -210,7 +212,7 @@ static int parse_int64(const char *verb,
                        const char *what,
                        const char **text,
                        int64_t *out_value) {
-  if (rlo__int64_read(text, out_value)) {
+  if (read_int64(text, out_value)) {
     return RLO__EXIT_OK;
   }
   return errno == ERANGE
@@ -327,13 +329,9 @@ int rlo__device_choice_parse(const char *verb,
   }
 }
 
-const rlo__device_ref *rlo__device_choice_first(
-    const rlo__device_choice *choice) {
-  static const rlo__device_ref by_default = {.index = -1};
-  return choice->count == 0 ? &by_default : &choice->devices[0];
-}
-
-bool rlo__number_is_exact(const char *text, double value) {
+/* Returns whether a number is exactly the integer that a text of digits alone
+ * is; true for any other text. */
+static bool is_exact(const char *text, double value) {
   char digits[DBL_MAX_10_EXP + 8];
   const char *first = text[0] == '-' ? text + 1 : text;
   if (first[strspn(first, "0123456789")] != '\0') {
@@ -354,7 +352,7 @@ int rlo__factor_parse(const char *verb,
   if (end == text || *end != '\0' || !isfinite(*out_value)) {
     return rlo__fail_usage(verb, "%s: '%s' is not a finite number", what, text);
   }
-  if (!rlo__number_is_exact(text, *out_value)) {
+  if (!is_exact(text, *out_value)) {
     return rlo__fail_usage(
         verb,
         "%s: %s is not exact as a factor, which is a double; "
@@ -372,24 +370,22 @@ int rlo__word_parse(const char *verb,
                     const char *const *words,
                     int32_t num_words,
                     int32_t *out_index) {
+  char buffer[128];
+  rlo__str choice = rlo__str_over(buffer, sizeof(buffer));
   for (int32_t n = 0; n < num_words; ++n) {
     if (strcmp(text, words[n]) == 0) {
       *out_index = n;
       return RLO__EXIT_OK;
     }
-  }
-  char buffer[128];
-  rlo__str choice = rlo__str_over(buffer, sizeof(buffer));
-  for (int32_t n = 0; n < num_words; ++n) {
-    const char *before = n == 0 ? "" : n + 1 < num_words ? ", " : " or ";
-    rlo__str_printf(&choice, "%s%s", before, words[n]);
+    rlo__str_append(&choice, n == 0 ? "" : n + 1 < num_words ? ", " : " or ");
+    rlo__str_append(&choice, words[n]);
   }
   return rlo__fail_usage(verb,
                          "%s%s'%s' is not %s",
                          what == NULL ? "" : what,
                          what == NULL ? "" : ": ",
                          text,
-                         buffer);
+                         rlo__str_text(&choice));
 }
 
 int rlo__int_list_parse(const char *verb,
@@ -405,8 +401,8 @@ int rlo__int_list_parse(const char *verb,
       return rlo__fail_usage(
           verb, "%s: '%s' has more than %d numbers", what, text, RLO_MAX_RANK);
     }
-    RLO__EXIT_TRY(
-        parse_int64(verb, what, &rest, &out_list->values[out_list->count]));
+    int64_t *value = &out_list->values[out_list->count];
+    RLO__EXIT_TRY(parse_int64(verb, what, &rest, value));
     ++out_list->count;
     if (*rest == '\0') {
       return RLO__EXIT_OK;

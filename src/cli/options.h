@@ -79,11 +79,6 @@ int rlo__operands_take(int argc,
                        const char *what,
                        char ***out_operands);
 
-/** Reads the decimal number at *text and advances *text past it. Returns false
- *  if there is no number (errno is EINVAL) or it does not fit (ERANGE); prints
- *  nothing. */
-bool rlo__int64_read(const char **text, int64_t *out_value);
-
 /** Parses a decimal number within [min, max]; `what` names it in messages. */
 int rlo__number_parse(const char *verb,
                       const char *what,
@@ -104,14 +99,6 @@ int rlo__size_parse(const char *verb,
 int rlo__device_choice_parse(const char *verb,
                              const char *text,
                              rlo__device_choice *out_choice);
-
-/** Returns the first device of a choice, which is not none. */
-const rlo__device_ref *rlo__device_choice_first(
-    const rlo__device_choice *choice);
-
-/** Returns whether a number is exactly the integer that a text of digits alone
- *  is; true for any other text. */
-bool rlo__number_is_exact(const char *text, double value);
 
 /** Parses a finite floating-point number; `what` names it in messages. Digits
  *  alone are an integer, which the number must be exactly. */

@@ -93,10 +93,6 @@ const char *rlo__cache_dir(void) {
   return getenv("RELAYOUT_CACHE_DIR");
 }
 
-static int fail_cl(const char *call, cl_int code) {
-  return rlo__fail("%s failed with OpenCL error %d", call, (int)code);
-}
-
 int rlo__session_init(const rlo__device_ref *device_ref,
                       rlo__session *out_session) {
   *out_session = (rlo__session){0};
@@ -107,20 +103,10 @@ int rlo__session_init(const rlo__device_ref *device_ref,
   }
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.cache_dir = rlo__cache_dir();
-  if (rlo_context_create_default(
-          device_number, &options, &out_session->context) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_context_create_default(
+      device_number, &options, &out_session->context)));
   load_wisdom(out_session->context, &out_session->wisdom);
-  cl_device_id device = rlo_context_cl_device(out_session->context);
-  cl_int error = CL_SUCCESS;
-  out_session->queue = clCreateCommandQueue(
-      rlo_context_cl_context(out_session->context), device, 0, &error);
-  if (error != CL_SUCCESS) {
-    out_session->queue = NULL;
-    return fail_cl("clCreateCommandQueue", error);
-  }
-  if (clGetDeviceInfo(device,
+  if (clGetDeviceInfo(rlo_context_cl_device(out_session->context),
                       CL_DEVICE_NAME,
                       sizeof(out_session->device_name),
                       out_session->device_name,
@@ -135,36 +121,6 @@ int rlo__session_init(const rlo__device_ref *device_ref,
 }
 
 void rlo__session_deinit(rlo__session *session) {
-  if (session->queue != NULL) {
-    clReleaseCommandQueue(session->queue);
-  }
   rlo_context_release(session->context);
   *session = (rlo__session){0};
-}
-
-int rlo__session_create_buffer(rlo__session *session,
-                               size_t bytes,
-                               cl_mem *out_buffer) {
-  *out_buffer = NULL;
-  if (rlo_buffer_create(session->context,
-                        bytes == 0 ? 1 : (int64_t)bytes,
-                        out_buffer) != RLO_OK) {
-    return rlo__fail_last();
-  }
-  return RLO__EXIT_OK;
-}
-
-int rlo__session_run(rlo__session *session,
-                     rlo_plan *plan,
-                     cl_mem src,
-                     cl_mem dst) {
-  if (rlo_enqueue(plan, session->queue, src, 0, dst, 0, 0, NULL, NULL) !=
-      RLO_OK) {
-    return rlo__fail_last();
-  }
-  cl_int error = clFinish(session->queue);
-  if (error != CL_SUCCESS) {
-    return fail_cl("clFinish", error);
-  }
-  return RLO__EXIT_OK;
 }

@@ -41,11 +41,9 @@ typedef struct rlo__wisdom_known {
   int32_t num_ignored;
 } rlo__wisdom_known;
 
-/** A device with one in-order queue. Each function waits until its work is
- *  complete. Used by one thread. */
+/** A device. Used by one thread. */
 typedef struct rlo__session {
   rlo_context *context;
-  cl_command_queue queue;
   char device_name[128];
   /** Records of the wisdom file that the context loaded. */
   rlo__wisdom_known wisdom;
@@ -59,18 +57,5 @@ typedef struct rlo__session {
 int rlo__session_init(const rlo__device_ref *device_ref,
                       rlo__session *out_session);
 void rlo__session_deinit(rlo__session *session);
-
-/** Creates a buffer of max(bytes, 1) bytes; release it with
- *  rlo_buffer_release. */
-int rlo__session_create_buffer(rlo__session *session,
-                               size_t bytes,
-                               cl_mem *out_buffer);
-
-/** Runs a plan from the beginning of one buffer to that of another, and waits.
- */
-int rlo__session_run(rlo__session *session,
-                     rlo_plan *plan,
-                     cl_mem src,
-                     cl_mem dst);
 
 #endif

@@ -87,12 +87,12 @@ static int open_devices(run *r) {
     return rlo__fail_last();
   }
   for (int32_t n = 0; n < count; ++n) {
-    const rlo__device_ref numbered = {.index = n};
+    rlo__device_ref device = {.index = choice->is_all ? n : -1};
+    if (choice->count > 0) {
+      device = choice->devices[n];
+    }
     ++r->num_sessions;
-    RLO__EXIT_TRY(rlo__session_init(choice->is_all ? &numbered
-                                    : n == 0 ? rlo__device_choice_first(choice)
-                                             : &choice->devices[n],
-                                    &r->sessions[n]));
+    RLO__EXIT_TRY(rlo__session_init(&device, &r->sessions[n]));
     add_name(r->result, r->sessions[n].device_name);
   }
   return RLO__EXIT_OK;

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "memory_file.h"
 #include "message.h"
-#include "op_catalog.h"
+#include "op.h"
 #include "relayout/engine.h"
 #include "relayout/kernel.h"
 #include "relayout/text.h"
