@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +11,10 @@
 #include "relayout/index.h"
 #include "relayout/xla/shape_util.h"
 
+#include "base/alloc.h"
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/status.h"
 #include "message.h"
 
 /* Names that end in no suffix of the table have the first format. */
@@ -78,16 +80,6 @@ bool rlo__values_may_be_cut(const rlo_shape *src, const rlo_shape *dst) {
          bits > rlo_dtype_value_bits(src->dtype);
 }
 
-/* An array whose values are checked. All borrowed. */
-typedef struct checked_values {
-  const rlo_shape *shape;
-  /* Names the array in the message. */
-  const char *path;
-  /* Above the value of a signed integer are copies of its sign; else there may
-   *  be zeros too. */
-  bool has_signs;
-} checked_values;
-
 /* Returns the smallest number of bytes that are whole elements. */
 static int64_t element_granule_bytes(const rlo_shape *shape) {
   int64_t bits = rlo_shape_element_size_bits(shape);
@@ -127,7 +119,7 @@ static bool is_value(const element *e,
 }
 
 /* A slot has bits above the value: an error if it holds an element. */
-static rlo_status report(const checked_values *values,
+static rlo_status report(const rlo__array_source *source,
                          const rlo_address_map *map,
                          const element *e,
                          int64_t slot) {
@@ -141,8 +133,8 @@ static rlo_status report(const checked_values *values,
                        "slot %" PRId64
                        " of %s is no %s: it has bits above the lowest %d",
                        slot,
-                       values->path,
-                       rlo_dtype_name(values->shape->dtype),
+                       source->file.path,
+                       rlo_dtype_name(source->contents.shape.dtype),
                        (int)e->value_bits);
 }
 
@@ -151,21 +143,18 @@ static rlo_status report(const checked_values *values,
  * no element are passed over, and so are elements that lie in the part with
  * some of their bits only. The message has the slot of the first element that
  * is no value. */
-static rlo_status check_values(const checked_values *values,
+static rlo_status check_values(const rlo__array_source *source,
                                int64_t offset_bytes,
                                const unsigned char *bytes,
                                size_t num_bytes) {
-  const rlo_shape *shape = values->shape;
+  const rlo_shape *shape = &source->contents.shape;
   const element e = {
       rlo_shape_element_size_bits(shape),
       rlo_dtype_value_bits(shape->dtype),
       rlo_dtype_is_signed(shape->dtype) && rlo_dtype_is_integral(shape->dtype),
-      values->has_signs};
+      source->contents.has_signs};
   rlo_address_map map;
-  rlo_status status = rlo_address_map_make(shape, &map);
-  if (status != RLO_OK) {
-    return status;
-  }
+  RLO_TRY(rlo_address_map_make(shape, &map));
   /* Most elements of this kind are bytes. */
   bool is_byte_value[256];
   for (int b = 0; b < 256; ++b) {
@@ -180,10 +169,7 @@ static rlo_status check_values(const checked_values *values,
     if (is_byte_value[bytes[bit / 8]] || is_value(&e, bytes, bit)) {
       continue;
     }
-    status = report(values, &map, &e, slot);
-    if (status != RLO_OK) {
-      return status;
-    }
+    RLO_TRY(report(source, &map, &e, slot));
   }
   return RLO_OK;
 }
@@ -235,14 +221,10 @@ static int check_hints(const char *path,
 static int read_contents(const rlo__file_format *format,
                          const rlo__file_hints *hints,
                          rlo__array_source *source) {
-  int code = format->read_header(&source->file, hints, &source->contents);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
   rlo_shape_extent extent = {0};
-  if (rlo_shape_measure(&source->contents.shape, &extent) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(format->read_header(&source->file, hints, &source->contents));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_shape_measure(&source->contents.shape, &extent)));
   source->bytes = extent.physical_bytes;
   source->swapped_width_bytes =
       number_width_bytes(source->contents.swapped_type);
@@ -252,18 +234,11 @@ static int read_contents(const rlo__file_format *format,
 int rlo__array_source_open(const char *path,
                            const rlo__file_hints *hints,
                            rlo__array_source *out_source) {
-  static const rlo__file_hints none = RLO__FILE_HINTS_INIT;
-  hints = hints == NULL ? &none : hints;
   *out_source = (rlo__array_source){0};
   const rlo__file_format *format = find_format(path);
-  int code = check_hints(path, format, hints);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__input_file_open(path, &out_source->file);
-  }
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
-  code = read_contents(format, hints, out_source);
+  RLO__EXIT_TRY(check_hints(path, format, hints));
+  RLO__EXIT_TRY(rlo__input_file_open(path, &out_source->file));
+  const int code = read_contents(format, hints, out_source);
   if (code != RLO__EXIT_OK) {
     rlo__array_source_close(out_source);
   }
@@ -287,97 +262,66 @@ int64_t rlo__array_source_granule_bytes(const rlo__array_source *source) {
 }
 
 /* A file as a storage of values in this machine's byte order: the threads that
- * read it swap and check them. */
-typedef struct filtered_file {
-  int descriptor;
-  /* Borrowed, as the source's. */
-  const char *path;
-  int64_t offset_bytes;
-  size_t swapped_width_bytes;
-  bool has_checked_values;
-  bool has_signs;
-  rlo_shape shape;
-} filtered_file;
+ * read it swap and check them. The payload is a source with a descriptor of its
+ * own. */
 
 /* Swaps and checks: the storage's granule is whole numbers. */
 static rlo_status read_filtered(void *payload,
                                 int64_t offset,
                                 int64_t bytes,
                                 void *into) {
-  const filtered_file *file = payload;
-  rlo_status status = rlo__file_pread(file->descriptor,
-                                      file->path,
-                                      into,
-                                      (size_t)bytes,
-                                      file->offset_bytes + offset);
-  if (status != RLO_OK) {
-    return status;
-  }
-  swap_bytes(into, (size_t)bytes, file->swapped_width_bytes);
-  const checked_values values = {&file->shape, file->path, file->has_signs};
-  return file->has_checked_values
-             ? check_values(&values, offset, into, (size_t)bytes)
+  const rlo__array_source *source = payload;
+  RLO_TRY(rlo__file_pread(source->file.descriptor,
+                          source->file.path,
+                          into,
+                          (size_t)bytes,
+                          source->contents.offset_bytes + offset));
+  swap_bytes(into, (size_t)bytes, source->swapped_width_bytes);
+  return source->has_checked_values
+             ? check_values(source, offset, into, (size_t)bytes)
              : RLO_OK;
 }
 
-static filtered_file make_filtered(const rlo__array_source *source) {
-  return (filtered_file){
-      .descriptor = source->file.descriptor,
-      .path = source->file.path,
-      .offset_bytes = source->contents.offset_bytes,
-      .swapped_width_bytes = source->swapped_width_bytes,
-      .has_checked_values = source->has_checked_values,
-      .has_signs = source->contents.has_signs,
-      .shape = source->contents.shape,
-  };
-}
-
-int rlo__array_source_read(const rlo__array_source *source, void *out_bytes) {
-  filtered_file file = make_filtered(source);
-  return rlo__check(read_filtered(&file, 0, source->bytes, out_bytes));
+int rlo__array_source_read(rlo__array_source *source, void *out_bytes) {
+  return rlo__check(read_filtered(source, 0, source->bytes, out_bytes));
 }
 
 /* A number that changes with the file and the part of it. */
 static rlo_status identify_filtered(void *payload, uint64_t *out_number) {
-  const filtered_file *file = payload;
+  const rlo__array_source *source = payload;
   struct stat st;
-  if (fstat(file->descriptor, &st) != 0) {
-    return rlo_error_set(
-        RLO_IO, "cannot look at %s: %s", file->path, strerror(errno));
+  if (fstat(source->file.descriptor, &st) != 0) {
+    return rlo__file_fail("cannot look at", source->file.path, errno);
   }
-  const uint64_t parts[] = {(uint64_t)st.st_ino,
-                            (uint64_t)st.st_size,
-                            (uint64_t)st.st_mtim.tv_sec,
-                            (uint64_t)st.st_mtim.tv_nsec,
-                            (uint64_t)file->offset_bytes,
-                            file->swapped_width_bytes};
-  uint64_t number = 0;
-  for (size_t n = 0; n < sizeof(parts) / sizeof(parts[0]); ++n) {
-    /* An odd number with many bits set: of FNV-1a. */
-    number = (number ^ parts[n]) * UINT64_C(0x100000001b3);
-    number ^= number >> 29;
-  }
-  *out_number = number;
+  rlo__hash hash = rlo__hash_init(0);
+  rlo__hash_u64(&hash, st.st_ino);
+  rlo__hash_i64(&hash, st.st_size);
+  rlo__hash_i64(&hash, st.st_mtim.tv_sec);
+  rlo__hash_i64(&hash, st.st_mtim.tv_nsec);
+  rlo__hash_i64(&hash, source->contents.offset_bytes);
+  rlo__hash_u64(&hash, source->swapped_width_bytes);
+  *out_number = rlo__hash_finish_u64(&hash);
   return RLO_OK;
 }
 
 static void release_filtered(void *payload) {
-  filtered_file *file = payload;
-  close(file->descriptor);
-  free(file);
+  rlo__array_source *source = payload;
+  rlo__array_source_close(source);
+  rlo__free(source);
 }
 
 static rlo_status make_filtered_storage(const rlo__array_source *source,
                                         rlo_storage **out_storage) {
-  filtered_file *file = calloc(1, sizeof(*file));
-  int descriptor = fcntl(source->file.descriptor, F_DUPFD_CLOEXEC, 0);
-  if (file == NULL || descriptor < 0) {
-    free(file);
-    return rlo_error_set(RLO_OUT_OF_MEMORY,
-                         "cannot get memory or a descriptor for a file");
+  rlo__array_source *copy = rlo__alloc(sizeof(*copy));
+  if (copy == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  *file = make_filtered(source);
-  file->descriptor = descriptor;
+  *copy = *source;
+  copy->file.descriptor = fcntl(source->file.descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy->file.descriptor < 0) {
+    rlo__free(copy);
+    return rlo__file_fail("cannot open again", source->file.path, errno);
+  }
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   ops.read = read_filtered;
   ops.release = release_filtered;
@@ -386,9 +330,9 @@ static rlo_status make_filtered_storage(const rlo__array_source *source,
   traits.bytes = source->bytes;
   traits.granule_bytes = rlo__array_source_granule_bytes(source);
   traits.is_read_only = true;
-  rlo_status status = rlo_storage_create(&ops, file, &traits, out_storage);
+  rlo_status status = rlo_storage_create(&ops, copy, &traits, out_storage);
   if (status != RLO_OK) {
-    release_filtered(file);
+    release_filtered(copy);
   }
   return status;
 }

@@ -34,7 +34,7 @@ typedef struct rlo__array_source {
 /**
  * Opens an array without reading it.
  *
- * @param hints  what is not in the file; NULL: nothing. The shape in them is
+ * @param hints  what is not in the file. The shape in them is
  *               required for formats without one. An .npy file must hold its
  *               slots as an array of one dimension, or as an array of the
  *               shape's dimensions in the same order. Its elements have the
@@ -70,7 +70,7 @@ int64_t rlo__array_source_granule_bytes(const rlo__array_source *source);
 bool rlo__values_may_be_cut(const rlo_shape *src, const rlo_shape *dst);
 
 /** Reads the whole of a small array, in this machine's byte order. */
-int rlo__array_source_read(const rlo__array_source *source, void *out_bytes);
+int rlo__array_source_read(rlo__array_source *source, void *out_bytes);
 
 /** Writes the physical bytes of a shape to a file, or to what is none. */
 int rlo__array_save(const char *path,

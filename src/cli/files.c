@@ -47,11 +47,8 @@ int rlo__input_file_read(const rlo__input_file *file,
                          int64_t offset_bytes,
                          void *buffer,
                          size_t bytes) {
-  return rlo__file_pread(
-             file->descriptor, file->path, buffer, bytes, offset_bytes) ==
-                 RLO_OK
-             ? RLO__EXIT_OK
-             : rlo__fail_last();
+  return rlo__check(rlo__file_pread(
+      file->descriptor, file->path, buffer, bytes, offset_bytes));
 }
 
 int rlo__input_file_check_unchanged(const rlo__input_file *file) {
@@ -187,10 +184,7 @@ static int sync_data(int descriptor) {
 static int begin_part(const char *path,
                       const rlo__output_start *start,
                       rlo__output_file *file) {
-  int code = open_file(path, rlo__file_replace_begin_part, file);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(open_file(path, rlo__file_replace_begin_part, file));
   int error =
       rlo__file_replace_write(&file->file, start->head, start->head_bytes);
   /* It is compared when the part is resumed. */
@@ -232,12 +226,10 @@ static int resume_part(const char *path,
   if (!*out_exists) {
     return RLO__EXIT_OK;
   }
-  int code = open_file(path, rlo__file_replace_resume_part, file);
-  if (code == RLO__EXIT_OK) {
-    code = check_head(path, start, file);
-    if (code != RLO__EXIT_OK) {
-      rlo__output_file_leave(file);
-    }
+  RLO__EXIT_TRY(open_file(path, rlo__file_replace_resume_part, file));
+  const int code = check_head(path, start, file);
+  if (code != RLO__EXIT_OK) {
+    rlo__output_file_leave(file);
   }
   return code;
 }
@@ -251,11 +243,10 @@ int rlo__output_file_begin(const char *path,
     out_file->unfinished.journal_path = out_file->file.journal_path;
   }
   bool exists = false;
-  int code = start->is_resumed && start->has_journal
-                 ? resume_part(path, start, out_file, &exists)
-                 : RLO__EXIT_OK;
-  return exists || code != RLO__EXIT_OK ? code
-                                        : begin_part(path, start, out_file);
+  if (start->is_resumed && start->has_journal) {
+    RLO__EXIT_TRY(resume_part(path, start, out_file, &exists));
+  }
+  return exists ? RLO__EXIT_OK : begin_part(path, start, out_file);
 }
 
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {

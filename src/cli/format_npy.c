@@ -2,9 +2,10 @@
 /* NumPy's .npy files. A file holds the slots of a shape: as an array of its
  * dimensions if the layout is plain row- or column-major, else as an array of
  * one dimension. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/status.h"
 #include "base/threshold.h"
 #include "relayout/npy.h"
 #include "relayout/xla/layout_util.h"
@@ -40,10 +41,7 @@ static rlo_dtype file_dtype(const rlo_shape *shape, int64_t element_bits) {
 static rlo_status make_file_shape(const rlo_shape *shape,
                                   rlo_shape *out_file_shape) {
   rlo_shape_extent extent = {0};
-  rlo_status status = rlo_shape_measure(shape, &extent);
-  if (status != RLO_OK) {
-    return status;
-  }
+  RLO_TRY(rlo_shape_measure(shape, &extent));
   rlo_dtype dtype = file_dtype(shape, extent.element_bits);
   if (dtype == RLO_DTYPE_INVALID) {
     return rlo_shape_make(
@@ -138,9 +136,7 @@ static int check_slots(const rlo__input_file *file,
     case HOLDS_OTHERS:
       break;
   }
-  if (make_file_shape(hints->from, &expected) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(make_file_shape(hints->from, &expected)));
   rlo__shape_text asked_for;
   return rlo__fail("%s holds %s; a file for %s has %s",
                    file->path,
@@ -151,18 +147,18 @@ static int check_slots(const rlo__input_file *file,
 
 static int parse_header(const rlo__input_file *file,
                         rlo_npy_header *out_header) {
-  size_t bytes =
+  const size_t bytes =
       file->size_bytes < PREFIX_BYTES ? (size_t)file->size_bytes : PREFIX_BYTES;
-  char *prefix = malloc(PREFIX_BYTES);
+  char *prefix = rlo__alloc(PREFIX_BYTES);
   if (prefix == NULL) {
-    return rlo__fail("cannot get %d bytes of memory", PREFIX_BYTES);
+    return rlo__fail_last();
   }
   int code = rlo__input_file_read(file, 0, prefix, bytes);
   if (code == RLO__EXIT_OK &&
       rlo_npy_parse(prefix, bytes, file->size_bytes, out_header) != RLO_OK) {
     code = rlo__fail("%s: %s", file->path, rlo_error_last()->message);
   }
-  free(prefix);
+  rlo__free(prefix);
   return code;
 }
 
@@ -186,16 +182,12 @@ static int read_header(const rlo__input_file *file,
                        rlo__file_contents *out_contents) {
   const rlo_shape *from = hints->from;
   rlo_npy_header header = RLO_NPY_HEADER_INIT;
-  int code = parse_header(file, &header);
-  if (code != RLO__EXIT_OK) {
-    return code;
-  }
+  RLO__EXIT_TRY(parse_header(file, &header));
   if (from == NULL && header.is_type_unknown) {
     return fail_unknown_type(file, &header.shape);
   }
-  code = from == NULL ? RLO__EXIT_OK : check_slots(file, hints, &header);
-  if (code != RLO__EXIT_OK) {
-    return code;
+  if (from != NULL) {
+    RLO__EXIT_TRY(check_slots(file, hints, &header));
   }
   *out_contents = (rlo__file_contents){
       .shape = from == NULL ? header.shape : *from,
@@ -233,14 +225,11 @@ static int make_header(const rlo_shape *shape,
                        size_t *out_bytes) {
   rlo_shape file_shape;
   rlo_shape_extent extent = {0};
+  RLO__EXIT_TRY(rlo__check(make_file_shape(shape, &file_shape)));
   /* Fits: 32 dimensions of 19 digits at most. */
-  if (make_file_shape(shape, &file_shape) != RLO_OK ||
-      rlo_npy_format(
-          &file_shape, out_header, RLO__MAX_HEADER_BYTES, out_bytes) !=
-          RLO_OK ||
-      rlo_shape_measure(&file_shape, &extent) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_npy_format(
+      &file_shape, out_header, RLO__MAX_HEADER_BYTES, out_bytes)));
+  RLO__EXIT_TRY(rlo__check(rlo_shape_measure(&file_shape, &extent)));
   if (extent.physical_bytes > rlo__thresholds.move_large_bytes) {
     widen_header(out_header, out_bytes);
   }

@@ -224,13 +224,10 @@ static int convert_all(const rlo_kernel_config *kernel,
   json_object_foreach(attributes->root, name, value) {
     const int32_t n = attributes->count++;
     attributes->items[n].name = name;
-    int code = convert(find_types(kernel, name),
-                       value,
-                       &attributes->items[n],
-                       &attributes->owned[n]);
-    if (code != RLO__EXIT_OK) {
-      return code;
-    }
+    RLO__EXIT_TRY(convert(find_types(kernel, name),
+                          value,
+                          &attributes->items[n],
+                          &attributes->owned[n]));
   }
   return RLO__EXIT_OK;
 }

@@ -68,7 +68,7 @@ static int take_pad_value(rlo__op *op) {
       op->num_operands < 2) {
     return RLO__EXIT_OK;
   }
-  const rlo__array_source *source = &op->sources[1];
+  rlo__array_source *source = &op->sources[1];
   const rlo_dtype dtype = source->contents.shape.dtype;
   uint8_t *bits = rlo__alloc((size_t)source->bytes + sizeof(op->value_words));
   if (bits == NULL) {
