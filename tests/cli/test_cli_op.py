@@ -180,6 +180,19 @@ class Op(CliCase):
         np.save(self.path("in.npy"), np.array([[1, -1], [8, -8]], dtype="i1"))
         self.fails(1, "slot 2 of in.npy is no s4", *pack)
 
+    def test_a_value_that_is_an_input(self):
+        for name, array, value in (
+                ("x.npy", X, np.array(7.5, dtype="f4")),
+                ("b.npy", np.array([[True, False]]), np.array(True))):
+            np.save(self.path(name), array)
+            np.save(self.path("value.npy"), value)
+            self.ok("op", "pad_v2", *self.device, "--attr", "paddings=1,0,0,2",
+                    name, "value.npy", "z.npy")
+            self.assertEqual(
+                self.load("z.npy").tolist(),
+                np.pad(array, [(1, 0), (0, 2)],
+                       constant_values=value).tolist())
+
     def test_slots_without_element_are_zero(self):
         """Whatever the memory held before, and whatever the input's file has
         there: equal inputs make equal files."""

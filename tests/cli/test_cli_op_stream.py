@@ -163,6 +163,17 @@ class Bytes(OpCase):
                      for data, n in ((x, 0), (y, 0), (whole, at))]
             self.assertEqual((3 * first[0] + 5 * first[1]) % 2**32, first[2])
 
+    def test_what_cannot_be_resumed_begins(self):
+        """It would add twice, or its source was in memory."""
+        self.write_files("A", "B")
+        for arguments in (["add_n", "A.npy", "B.npy"],
+                          ["cast", "--attr", "dtype=f32", "--alpha", "2",
+                           "A.npy"]):
+            self.ok("op", *arguments, *self.device, "whole.npy")
+            self.ok("op", *arguments, *self.device, "--resume", "out.npy")
+            self.assertTrue(self.read("whole.npy") == self.read("out.npy"))
+        self.assert_files("A.npy", "B.npy", "out.npy", "whole.npy")
+
     def test_types(self):
         self.write("in.bin", random_bytes(SEED, 3 * MIB // 2))
         for shape, dtype in (("f32[384,1024]", "bf16"), ("f64[192,1024]", "f32"),

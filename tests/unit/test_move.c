@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "relayout/service.h"
+
 #include "support/expect.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
@@ -119,4 +121,27 @@ RLO_TEST(test_move__runs_from_memory_to_memory) {
   rlo__memory_free(sources[0]);
   rlo__memory_free(sources[1]);
   rlo__move_release(move);
+}
+
+RLO_TEST(test_move__place_is_chosen_by_size_unless_devices_refuse) {
+  static const struct {
+    const char *src, *dst;
+    rlo_place_choice choice;
+  } cases[] = {
+      {"f32[4,5]", "f32[4,5]{0,1}", RLO_PLACE_HOST_IS_SOONER},
+      {"u8[8192,8192]", "u8[8192,8192]{0,1}", RLO_PLACE_HOST_IS_SOONER},
+      {"u8[8193,8192]", "u8[8193,8192]{0,1}", RLO_PLACE_DEVICE},
+      {"u8[1]", "u8[1]{0:L(67108865)}", RLO_PLACE_DEVICE},
+      {"s4[6]", "s4[6]{0:E(4)}", RLO_PLACE_HOST_ALONE},
+      {"s4[99999999]", "s4[99999999]{0:E(4)}", RLO_PLACE_HOST_ALONE},
+  };
+
+  static rlo_problem problem;
+  for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
+    const rlo_shape src = test_shape_of(cases[n].src);
+    const rlo_shape dst = test_shape_of(cases[n].dst);
+    expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
+    ck_assert_int_eq(rlo_place_choose(&problem), cases[n].choice);
+  }
+  ck_assert_int_eq(rlo_place_choose(NULL), RLO_PLACE_HOST_ALONE);
 }
