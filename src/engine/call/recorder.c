@@ -35,17 +35,6 @@ void rlo__recorder_leave(void) {
   --depth;
 }
 
-bool rlo__recorder_is_active(const rlo_engine *engine) {
-  if (depth > 0) {
-    return false;
-  }
-  const rlo__recorder *r = newest;
-  while (r != NULL && r->engine != engine) {
-    r = r->below;
-  }
-  return r != NULL;
-}
-
 rlo_status rlo__recorder_notify(const rlo__record *record) {
   if (depth > 0) {
     return RLO_OK;

@@ -46,9 +46,6 @@ void rlo__recorder_pop(rlo__recorder *recorder);
 void rlo__recorder_enter(void);
 void rlo__recorder_leave(void);
 
-/** Tells if a kernel that this thread runs now would be reported. */
-bool rlo__recorder_is_active(const rlo_engine *engine);
-
 /** Notifies this thread's recorders of a kernel, unless it is nested.
  *  @return RLO_OK; or the status of the first recorder that fails. */
 RLO_NODISCARD rlo_status rlo__recorder_notify(const rlo__record *record);

@@ -164,9 +164,7 @@ static rlo_status check_arguments(const rlo_tape *tape,
         RLO_INVALID_ARGUMENT, "gradients: no known flags (%#x)", flags);
   }
   RLO_TRY(rlo__tensor_check(y, tape->engine, "y", 0));
-  for (int32_t i = 0; i < count; ++i) {
-    RLO_TRY(rlo__tensor_check(xs[i], tape->engine, "x", i));
-  }
+  RLO_TRY(rlo__tensors_check(xs, count, tape->engine, "x"));
   if (dy != NULL) {
     RLO_TRY(rlo__tensor_check(dy, tape->engine, "dy", 0));
     RLO_TRY(rlo__gradient_check_dy(dy, &y->shape->shape, "dy", 0));

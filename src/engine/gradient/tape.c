@@ -294,10 +294,7 @@ static rlo_status check_arguments(const rlo_engine *engine,
                     num_outputs,
                     RLO_MAX_KERNEL_OUTPUTS);
   }
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY(rlo__tensor_check(inputs[n], engine, "input", n));
-  }
-  return RLO_OK;
+  return rlo__tensors_check(inputs, num_inputs, engine, "input");
 }
 
 /* Replaces tensors that existed before the function ran, or that are results
@@ -314,15 +311,6 @@ static rlo_status own_outputs(rlo_tensor **outputs,
     if (!is_own) {
       RLO_TRY(rlo__tensor_make_alias(&outputs[k]));
     }
-  }
-  return RLO_OK;
-}
-
-static rlo_status check_outputs(const rlo_engine *engine,
-                                rlo_tensor *const *outputs,
-                                int32_t count) {
-  for (int32_t k = 0; k < count; ++k) {
-    RLO_TRY(rlo__tensor_check(outputs[k], engine, "output", k));
   }
   return RLO_OK;
 }
@@ -360,7 +348,7 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
   if (status != RLO_OK) {
     goto fail;
   }
-  RLO_TRY_GOTO(check_outputs(engine, made, num_outputs));
+  RLO_TRY_GOTO(rlo__tensors_check(made, num_outputs, engine, "output"));
   RLO_TRY_GOTO(own_outputs(made, num_outputs, first_new_id));
   const rlo_kernel_call call = {.engine = engine,
                                 .kernel_name = name,

@@ -28,6 +28,16 @@ rlo_status rlo__tensor_check(const rlo_tensor *tensor,
   return RLO_OK;
 }
 
+rlo_status rlo__tensors_check(rlo_tensor *const *tensors,
+                              int32_t count,
+                              const rlo_engine *engine,
+                              const char *role) {
+  for (int32_t n = 0; n < count; ++n) {
+    RLO_TRY(rlo__tensor_check(tensors[n], engine, role, n));
+  }
+  return RLO_OK;
+}
+
 /* ----------------------------------------------------------------- creating */
 
 rlo_status rlo_tensor_create(rlo_engine *engine,

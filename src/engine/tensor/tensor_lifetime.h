@@ -167,4 +167,10 @@ RLO_NODISCARD rlo_status rlo__tensor_check(const rlo_tensor *tensor,
                                            const char *role,
                                            int32_t index);
 
+/** The same of a list. */
+RLO_NODISCARD rlo_status rlo__tensors_check(rlo_tensor *const *tensors,
+                                            int32_t count,
+                                            const rlo_engine *engine,
+                                            const char *role);
+
 #endif
