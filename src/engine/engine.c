@@ -6,7 +6,7 @@
 #include "engine/call/profile.h"
 #include "engine/copy/copy_op.h"
 #include "engine/gradient/gradient.h"
-#include "engine/memory/backends.h"
+#include "engine/memory/backend_instance.h"
 #include "engine/parts.h"
 #include "engine/registry/registry.h"
 #include "engine/tensor/shape_table.h"

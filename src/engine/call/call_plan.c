@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/memory/backends.h"
+#include "engine/memory/backend_instance.h"
 #include "engine/parts.h"
 #include "engine/registry/registry.h"
 #include "engine/tensor/attributes.h"

@@ -6,7 +6,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
-#include "engine/memory/backends.h"
+#include "engine/memory/backend_instance.h"
 #include "engine/registry/input_names.h"
 #include "move/memory.h"
 #include "relayout/engine_opencl.h"

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "move/place.h"
 #include "relayout/backend.h"
 #include "relayout/engine.h"
 
@@ -145,5 +146,23 @@ RLO_NODISCARD rlo_status rlo__allocation_read(rlo__allocation *allocation,
 RLO_NODISCARD rlo_status rlo__allocation_copy(rlo__allocation *from,
                                               rlo__backend_instance *instance,
                                               rlo__allocation **out_allocation);
+
+/* backends.c: the built-in backends */
+
+#define RLO__HOST_BACKEND   RLO_BACKEND_NAME_HOST
+#define RLO__OPENCL_BACKEND RLO_BACKEND_NAME_OPENCL
+
+/** The rlo_backend_factory of both: a place, which is `self`. A memory is an
+ *  rlo__memory, a program an rlo__move.
+ *  @param payload  the context of "opencl"; NULL for "host". */
+RLO_NODISCARD rlo_status
+rlo__backend_create(rlo_engine *engine,
+                    void *payload,
+                    const rlo_backend_methods **out_methods,
+                    void **out_self);
+
+/** The place of a built-in backend; NULL for another one, which may have the
+ *  same name. */
+rlo__place *rlo__backend_place(const rlo__backend_instance *instance);
 
 #endif

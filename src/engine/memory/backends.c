@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/memory/backends.h"
+#include "engine/memory/backend_instance.h"
 
 #include "base/status.h"
 #include "engine/parts.h"

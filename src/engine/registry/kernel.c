@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "engine/memory/backends.h"
+#include "engine/memory/backend_instance.h"
 #include "engine/parts.h"
 #include "engine/registry/input_names.h"
 #include "engine/registry/registry.h"
