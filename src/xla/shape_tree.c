@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
-#include "xla/shape_pack.h"
+#include "xla/shape_record.h"
 
 /* ----------------------------------------------------------------- lifetime */
 
@@ -50,18 +50,18 @@ static rlo_shape_tree *share(const rlo_shape_tree *tree) {
 rlo_status rlo__tree_make_leaf(rlo_shape_kind kind,
                                const rlo_shape *shape,
                                rlo_shape_tree **out_tree) {
-  uint8_t packed[RLO__SHAPE_PACK_MAX_BYTES];
-  size_t packed_bytes = shape == NULL ? 0 : rlo__shape_pack(shape, packed);
-  *out_tree = new_node(kind, packed_bytes);
+  int64_t record[RLO__SHAPE_RECORD_MAX];
+  size_t count = shape == NULL ? 0 : rlo__shape_record(shape, record);
+  *out_tree = new_node(kind, count * sizeof record[0]);
   if (*out_tree == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  memcpy((*out_tree)->elements, packed, packed_bytes);
+  memcpy((*out_tree)->elements, record, count * sizeof record[0]);
   return RLO_OK;
 }
 
 void rlo__tree_get_shape(const rlo_shape_tree *leaf, rlo_shape *out_shape) {
-  (void)rlo__shape_unpack((const uint8_t *)leaf->elements, out_shape);
+  rlo__shape_from_record((const int64_t *)leaf->elements, out_shape);
 }
 
 rlo_status rlo_shape_tree_make_array(const rlo_shape *shape,

@@ -18,8 +18,8 @@ struct rlo_shape_tree {
   /** The most tuples around one of them. */
   int32_t depth;
   int32_t num_elements;
-  /** Those of a tuple. The shape of an array or a buffer stands here instead,
-   *  by rlo__shape_pack. */
+  /** Those of a tuple. An array or a buffer has its record here instead, by
+   *  rlo__shape_record. */
   rlo_shape_tree *elements[];
 };
 
@@ -38,7 +38,7 @@ RLO_NODISCARD rlo_status rlo__tree_make_leaf(rlo_shape_kind kind,
                                              const rlo_shape *shape,
                                              rlo_shape_tree **out_tree);
 
-/** Unpacks the shape of an array or a buffer. */
+/** Reads the shape of an array or a buffer. */
 void rlo__tree_get_shape(const rlo_shape_tree *leaf, rlo_shape *out_shape);
 
 /** Prefixes the message of the last failure with "subshape {1,0}: ", the path

@@ -4,20 +4,20 @@
 #include "relayout/text.h"
 #include "support/random_descriptor.h"
 #include "support/suite.h"
-#include "xla/shape_pack.h"
+#include "xla/shape_record.h"
 
-RLO_TEST(test_shape_pack__unpacks_what_it_packed) {
-  test_random random = test_random_begin("test_shape_pack");
+RLO_TEST(test_shape_record__reads_what_it_wrote) {
+  test_random random = test_random_begin("test_shape_record");
 
   for (int round = 0; round < 20000; ++round) {
-    uint8_t bytes[RLO__SHAPE_PACK_MAX_BYTES];
+    int64_t record[RLO__SHAPE_RECORD_MAX];
     rlo_shape shape = test_random_descriptor(&random);
     rlo_shape back;
-    memset(bytes, 0xa5, sizeof bytes);
+    memset(record, 0xa5, sizeof record);
     memset(&back, 0x5a, sizeof back);
-    size_t count = rlo__shape_pack(&shape, bytes);
-    ck_assert_uint_le(count, sizeof bytes);
-    ck_assert_uint_eq(rlo__shape_unpack(bytes, &back), count);
+    size_t count = rlo__shape_record(&shape, record);
+    ck_assert_uint_le(count, RLO__SHAPE_RECORD_MAX);
+    rlo__shape_from_record(record, &back);
 
     char text[512];
     rlo_shape_format(&shape, text, sizeof text);
@@ -25,11 +25,11 @@ RLO_TEST(test_shape_pack__unpacks_what_it_packed) {
   }
 }
 
-RLO_TEST(test_shape_pack__keeps_the_largest_numbers) {
-  /* As many bytes as a shape can take: every entry there, and 10 bytes long. */
+RLO_TEST(test_shape_record__keeps_the_largest_numbers) {
+  /* As many numbers as a shape can take: every entry is there. */
   rlo_shape shape;
   rlo_shape back;
-  uint8_t bytes[RLO__SHAPE_PACK_MAX_BYTES];
+  int64_t record[RLO__SHAPE_RECORD_MAX];
   memset(&shape, 0, sizeof shape);
   shape.dtype = RLO_DTYPE_F32;
   shape.rank = RLO_MAX_RANK;
@@ -61,21 +61,21 @@ RLO_TEST(test_shape_pack__keeps_the_largest_numbers) {
   layout->num_split_configs = RLO_MAX_RANK;
   layout->metadata_prefix_bytes = INT64_MAX;
 
-  size_t count = rlo__shape_pack(&shape, bytes);
-  ck_assert_uint_le(count, sizeof bytes);
+  size_t count = rlo__shape_record(&shape, record);
+  ck_assert_uint_le(count, RLO__SHAPE_RECORD_MAX);
   memset(&back, 0x5a, sizeof back);
-  ck_assert_uint_eq(rlo__shape_unpack(bytes, &back), count);
+  rlo__shape_from_record(record, &back);
   ck_assert(rlo_shape_equal(&shape, &back));
   /* rlo_shape_equal passes over nothing that is compared here. */
   ck_assert_int_eq(back.layout.split_configs[31].indices[7], INT64_MIN + 7);
   ck_assert_int_eq(back.layout.metadata_prefix_bytes, INT64_MAX);
 }
 
-RLO_TEST(test_shape_pack__takes_few_bytes) {
-  uint8_t bytes[RLO__SHAPE_PACK_MAX_BYTES];
+RLO_TEST(test_shape_record__takes_few_numbers) {
+  int64_t record[RLO__SHAPE_RECORD_MAX];
   int64_t dims[] = {1024, 1024};
   rlo_shape shape;
 
   ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape), RLO_OK);
-  ck_assert_uint_le(rlo__shape_pack(&shape, bytes), 24);
+  ck_assert_uint_le(rlo__shape_record(&shape, record), 24);
 }

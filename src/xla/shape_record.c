@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "xla/shape_record.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "relayout/xla/layout_util.h"
+
+/* Reads or writes a record. One list of fields serves both directions, so that
+ * they cannot differ. */
+typedef struct codec {
+  /* Output; NULL to read. */
+  int64_t *sink;
+  /* Input. */
+  const int64_t *source;
+  size_t count;
+  /* RLO_EQUAL_* bits: what the record of a comparison leaves out. */
+  uint32_t ignore;
+} codec;
+
+/* A field of at most 8 bytes. Writing leaves it alone, so that shapes may be
+ * shared by threads. */
+static inline void code(codec *c, void *field, size_t bytes) {
+  if (c->sink != NULL) {
+    int64_t number = 0;
+    memcpy(&number, field, bytes);
+    c->sink[c->count++] = number;
+  } else {
+    memcpy(field, &c->source[c->count++], bytes);
+  }
+}
+
+static void code_list(codec *c, int64_t *values, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    code(c, &values[i], sizeof values[i]);
+  }
+}
+
+static bool is_counted(const codec *c, uint32_t flag) {
+  return (c->ignore & flag) == 0;
+}
+
+static void code_tiles(codec *c, rlo_layout *layout) {
+  code(c, &layout->num_tiles, sizeof layout->num_tiles);
+  for (int32_t t = 0; t < layout->num_tiles; ++t) {
+    rlo_tile *tile = &layout->tiles[t];
+    code(c, &tile->rank, sizeof tile->rank);
+    code_list(c, tile->dims, tile->rank);
+  }
+}
+
+static void code_splits(codec *c, rlo_layout *layout) {
+  code(c, &layout->num_split_configs, sizeof layout->num_split_configs);
+  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
+    rlo_split_config *split = &layout->split_configs[s];
+    code(c, &split->dimension, sizeof split->dimension);
+    code(c, &split->num_indices, sizeof split->num_indices);
+    code_list(c, split->indices, split->num_indices);
+  }
+}
+
+static void code_fill(codec *c, rlo_layout *layout) {
+  code(c, &layout->fill, sizeof layout->fill);
+  if (layout->fill == RLO_FILL_BITS) {
+    code(c, layout->fill_bits, sizeof layout->fill_bits / 2);
+    code(c, layout->fill_bits + 8, sizeof layout->fill_bits / 2);
+  }
+}
+
+static void code_tail(codec *c, rlo_layout *layout) {
+  /* 1 is the same as none. */
+  int64_t tail =
+      layout->tail_alignment_elems == 1 ? 0 : layout->tail_alignment_elems;
+  code(c, &tail, sizeof tail);
+  if (c->sink == NULL) {
+    layout->tail_alignment_elems = tail;
+  }
+}
+
+static void code_dense(codec *c, rlo_layout *layout, int32_t rank) {
+  for (int32_t i = 0; i < rank; ++i) {
+    code(c, &layout->minor_to_major[i], sizeof layout->minor_to_major[i]);
+  }
+  if (is_counted(c, RLO_EQUAL_IGNORE_PADDING)) {
+    code(c,
+         &layout->has_padded_dimensions,
+         sizeof layout->has_padded_dimensions);
+    code_list(
+        c, layout->padded_dimensions, layout->has_padded_dimensions ? rank : 0);
+  }
+  if (is_counted(c, RLO_EQUAL_IGNORE_FILL)) {
+    code_fill(c, layout);
+  }
+  if (is_counted(c, RLO_EQUAL_IGNORE_TILES)) {
+    code_tiles(c, layout);
+  }
+  if (is_counted(c, RLO_EQUAL_IGNORE_TAIL_PADDING)) {
+    code_tail(c, layout);
+  }
+  if (is_counted(c, RLO_EQUAL_IGNORE_SPLIT_CONFIGS)) {
+    code_splits(c, layout);
+  }
+}
+
+static void code_unless(codec *c, uint32_t flag, void *field, size_t bytes) {
+  if (is_counted(c, flag)) {
+    code(c, field, bytes);
+  }
+}
+
+static void code_layout(codec *c, rlo_layout *layout, int32_t rank) {
+  code(c, &layout->kind, sizeof layout->kind);
+  code_unless(c,
+              RLO_EQUAL_IGNORE_ELEMENT_SIZE,
+              &layout->element_size_bits,
+              sizeof layout->element_size_bits);
+  code_unless(c,
+              RLO_EQUAL_IGNORE_MEMORY_SPACE,
+              &layout->memory_space,
+              sizeof layout->memory_space);
+  code_unless(c,
+              RLO_EQUAL_IGNORE_METADATA_PREFIX,
+              &layout->metadata_prefix_bytes,
+              sizeof layout->metadata_prefix_bytes);
+  code_unless(c,
+              RLO_EQUAL_IGNORE_INDEX_DTYPE,
+              &layout->index_dtype,
+              sizeof layout->index_dtype);
+  code_unless(c,
+              RLO_EQUAL_IGNORE_POINTER_DTYPE,
+              &layout->pointer_dtype,
+              sizeof layout->pointer_dtype);
+  if (layout->kind == RLO_LAYOUT_STRIDED) {
+    code_list(c, layout->strides_elems, rank);
+    code(c, &layout->offset_elems, sizeof layout->offset_elems);
+  } else {
+    code_dense(c, layout, rank);
+  }
+}
+
+static void code_shape(codec *c, rlo_shape *shape) {
+  code(c, &shape->rank, sizeof shape->rank);
+  code_unless(c,
+              RLO_EQUAL_IGNORE_ELEMENT_TYPE | RLO_EQUAL_IGNORE_FP_PRECISION,
+              &shape->dtype,
+              sizeof shape->dtype);
+  if (is_counted(c, RLO_EQUAL_IGNORE_DIMENSIONS)) {
+    code_list(c, shape->dims, shape->rank);
+  }
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    code_unless(c,
+                RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS,
+                &shape->is_dynamic[k],
+                sizeof shape->is_dynamic[k]);
+  }
+  if (is_counted(c, RLO_EQUAL_IGNORE_LAYOUT)) {
+    code_layout(c, &shape->layout, shape->rank);
+  }
+}
+
+/* The shape is only read. */
+static size_t write_shape(const rlo_shape *shape,
+                          uint32_t ignore,
+                          int64_t *record) {
+  codec c = {.sink = record, .ignore = ignore};
+  code_shape(&c, (rlo_shape *)(uintptr_t)shape);
+  return c.count;
+}
+
+static size_t write_layout(const rlo_layout *layout,
+                           int32_t rank,
+                           uint32_t ignore,
+                           int64_t *record) {
+  codec c = {.sink = record, .ignore = ignore};
+  code_layout(&c, (rlo_layout *)(uintptr_t)layout, rank);
+  return c.count;
+}
+
+size_t rlo__shape_record(const rlo_shape *shape,
+                         int64_t out_record[RLO__SHAPE_RECORD_MAX]) {
+  return write_shape(shape, 0, out_record);
+}
+
+void rlo__shape_from_record(const int64_t *record, rlo_shape *out_shape) {
+  codec c = {.source = record};
+  memset(out_shape, 0, sizeof *out_shape);
+  code_shape(&c, out_shape);
+}
+
+/* -------------------------------------------------------- equality and hash */
+
+static bool records_equal(const int64_t *a,
+                          size_t a_count,
+                          const int64_t *b,
+                          size_t b_count) {
+  return a_count == b_count && memcmp(a, b, a_count * sizeof a[0]) == 0;
+}
+
+bool rlo_layout_equal_with(const rlo_layout *a,
+                           const rlo_layout *b,
+                           int32_t rank,
+                           uint32_t ignore) {
+  RLO_REQUIRE_OR(false, a, b);
+  int64_t of_a[RLO__SHAPE_RECORD_MAX];
+  int64_t of_b[RLO__SHAPE_RECORD_MAX];
+  size_t a_count = write_layout(a, rank, ignore, of_a);
+  return records_equal(
+      of_a, a_count, of_b, write_layout(b, rank, ignore, of_b));
+}
+
+bool rlo_layout_equal(const rlo_layout *a, const rlo_layout *b, int32_t rank) {
+  return rlo_layout_equal_with(a, b, rank, 0);
+}
+
+bool rlo_shape_same_dims(const rlo_shape *a, const rlo_shape *b) {
+  return rlo_shape_equal_with(a,
+                              b,
+                              RLO_EQUAL_IGNORE_LAYOUT |
+                                  RLO_EQUAL_IGNORE_ELEMENT_TYPE |
+                                  RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS);
+}
+
+bool rlo_shape_same_dtype_ignoring_fp_precision(const rlo_shape *a,
+                                                const rlo_shape *b) {
+  RLO_REQUIRE_OR(false, a, b);
+  return a->dtype == b->dtype ||
+         (rlo_dtype_is_floating(a->dtype) && rlo_dtype_is_floating(b->dtype));
+}
+
+bool rlo_shape_equal_with(const rlo_shape *a,
+                          const rlo_shape *b,
+                          uint32_t ignore) {
+  RLO_REQUIRE_OR(false, a, b);
+  const bool is_precision_ignored =
+      (ignore & RLO_EQUAL_IGNORE_FP_PRECISION) != 0 &&
+      (ignore & RLO_EQUAL_IGNORE_ELEMENT_TYPE) == 0;
+  if (is_precision_ignored &&
+      !rlo_shape_same_dtype_ignoring_fp_precision(a, b)) {
+    return false;
+  }
+  int64_t of_a[RLO__SHAPE_RECORD_MAX];
+  int64_t of_b[RLO__SHAPE_RECORD_MAX];
+  size_t a_count = write_shape(a, ignore, of_a);
+  return records_equal(of_a, a_count, of_b, write_shape(b, ignore, of_b));
+}
+
+bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b) {
+  return rlo_shape_equal_with(a, b, 0);
+}
+
+bool rlo_shape_compatible(const rlo_shape *a, const rlo_shape *b) {
+  return rlo_shape_equal_with(
+      a, b, RLO_EQUAL_IGNORE_LAYOUT | RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS);
+}
+
+static uint64_t hash_record(uint64_t seed,
+                            const int64_t *record,
+                            size_t count) {
+  rlo__hash hash = rlo__hash_init(seed);
+  for (size_t i = 0; i < count; ++i) {
+    rlo__hash_i64(&hash, record[i]);
+  }
+  return rlo__hash_finish_u64(&hash);
+}
+
+uint64_t rlo_layout_hash(const rlo_layout *layout, int32_t rank) {
+  RLO_REQUIRE_OR(0, layout);
+  int64_t record[RLO__SHAPE_RECORD_MAX];
+  size_t count = write_layout(layout, rank, 0, record);
+  return hash_record(0x6c61796f7574, record, count);
+}
+
+uint64_t rlo_shape_hash(const rlo_shape *shape) {
+  RLO_REQUIRE_OR(0, shape);
+  int64_t record[RLO__SHAPE_RECORD_MAX];
+  size_t count = write_shape(shape, 0, record);
+  return hash_record(0x7368617065, record, count);
+}
