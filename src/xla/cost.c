@@ -7,39 +7,26 @@
 #include "base/status.h"
 #include "desc/address.h"
 
-/* Union-find over the variables of a map: one root for each part of variables
- * that steps connect. */
-typedef struct forest {
-  int32_t parents[RLO_ADDRESS_MAP_MAX_VARS];
-} forest;
-
-static int32_t root_of(const forest *f, int32_t var) {
-  while (f->parents[var] != var) {
-    var = f->parents[var];
-  }
-  return var;
-}
-
-/* The lower root becomes the common one: a logical dimension, if there is one.
- */
-static void join(forest *f, int32_t a, int32_t b) {
-  int32_t root_a = root_of(f, a);
-  int32_t root_b = root_of(f, b);
-  if (root_a < root_b) {
-    f->parents[root_b] = root_a;
-  } else {
-    f->parents[root_a] = root_b;
-  }
-}
-
-static void grow(const rlo_address_map *address, forest *out_forest) {
+/* Finds for each variable the lowest one that steps connect it with: a logical
+ * dimension, if there is one. */
+static void find_roots(const rlo_address_map *address, int32_t *out_roots) {
   for (int32_t v = 0; v < address->num_vars; ++v) {
-    out_forest->parents[v] = v;
+    out_roots[v] = v;
   }
-  for (int32_t s = 0; s < address->num_steps; ++s) {
-    const rlo_step *step = &address->steps[s];
-    join(out_forest, step->whole, step->high);
-    join(out_forest, step->whole, step->low);
+  for (bool is_done = false; !is_done;) {
+    is_done = true;
+    for (int32_t s = 0; s < address->num_steps; ++s) {
+      const rlo_step *step = &address->steps[s];
+      const int32_t vars[] = {step->whole, step->high, step->low};
+      int32_t root = out_roots[step->whole];
+      for (int i = 1; i < 3; ++i) {
+        root = out_roots[vars[i]] < root ? out_roots[vars[i]] : root;
+      }
+      for (int i = 0; i < 3; ++i) {
+        is_done = is_done && out_roots[vars[i]] == root;
+        out_roots[vars[i]] = root;
+      }
+    }
   }
 }
 
@@ -103,11 +90,11 @@ static rlo_status refuse(int32_t dimension) {
 static rlo_status find_parts(const rlo_shape *shape,
                              const rlo_address_map *address,
                              rlo_shape_cost *cost) {
-  forest f;
-  grow(address, &f);
+  int32_t roots[RLO_ADDRESS_MAP_MAX_VARS];
+  find_roots(address, roots);
   int32_t part_of[RLO_ADDRESS_MAP_MAX_VARS];
   for (int32_t v = 0; v < address->num_vars; ++v) {
-    int32_t root = root_of(&f, v);
+    int32_t root = roots[v];
     if (root == v) {
       rlo_cost_kind kind =
           v < shape->rank ? RLO_COST_DIMENSIONS : RLO_COST_ADDED;
@@ -123,7 +110,7 @@ static rlo_status find_parts(const rlo_shape *shape,
     }
   }
   for (int32_t p = 0; p < address->num_leaves; ++p) {
-    int32_t root = root_of(&f, address->leaves[p].var);
+    int32_t root = roots[address->leaves[p].var];
     rlo_cost_part *part = &cost->parts[part_of[root]];
     if (!rlo__mul(part->slots, address->leaves[p].extent, &part->slots)) {
       return refuse(root);

@@ -25,7 +25,7 @@ static int64_t slot_along(const rlo_address_map *address,
 
 /* Returns whether dimension j of src may be dimension k of dst: the same size,
  * and the same distances from the first element to the second, middle and last
- * one. */
+ * one. Without elements, only the sizes must match. */
 static bool looks_alike(const rlo_shape *src,
                         const rlo_address_map *src_address,
                         int32_t j,
@@ -36,7 +36,7 @@ static bool looks_alike(const rlo_shape *src,
   if (src->dims[j] != size) {
     return false;
   }
-  if (size <= 1) {
+  if (size <= 1 || rlo_shape_is_zero_element_array(dst)) {
     return true;
   }
   const int64_t places[] = {1, size / 2, size - 1};
@@ -82,35 +82,6 @@ static rlo_status match_dims(const rlo_shape *src,
   return RLO_OK;
 }
 
-static bool has_elements(const rlo_shape *shape) {
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    if (shape->dims[k] == 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/* Without elements, only the sizes must match. */
-static void match_sizes(const rlo_shape *src,
-                        const rlo_shape *dst,
-                        bool *out_is_found,
-                        int32_t *out_permutation) {
-  bool is_used[RLO_MAX_RANK] = {false};
-  *out_is_found = true;
-  for (int32_t k = 0; *out_is_found && k < dst->rank; ++k) {
-    int32_t j = 0;
-    while (j < src->rank && (is_used[j] || src->dims[j] != dst->dims[k])) {
-      ++j;
-    }
-    *out_is_found = j < src->rank;
-    if (*out_is_found) {
-      is_used[j] = true;
-      out_permutation[k] = j;
-    }
-  }
-}
-
 rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
                                                   const rlo_shape *dst,
                                                   uint32_t flags,
@@ -122,10 +93,8 @@ rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
   RLO_TRY(rlo_shape_validate(dst));
   int32_t permutation[RLO_MAX_RANK] = {0};
   bool is_found = src->rank == dst->rank;
-  if (is_found && has_elements(dst) && has_elements(src)) {
+  if (is_found) {
     RLO_TRY(match_dims(src, dst, &is_found, permutation));
-  } else if (is_found) {
-    match_sizes(src, dst, &is_found, permutation);
   }
   if (is_found) {
     RLO_TRY(rlo_shape_transpose_is_bitcast(

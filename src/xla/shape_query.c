@@ -139,184 +139,13 @@ static void find_sources(const rlo_address_map *address,
   }
 }
 
-/* The most major and the most minor leaf of more than one value that is part of
- * a variable; first > last if there is none. */
-typedef struct leaf_span {
-  int32_t first;
-  int32_t last;
-} leaf_span;
-
-/* Finds the span of each variable, backwards from the leaves. False if a split
- * has a leaf of its low part before one of its high part. */
-static bool find_spans(const rlo_address_map *address,
-                       const int64_t *max,
-                       leaf_span *spans) {
-  for (int32_t v = 0; v < address->num_vars; ++v) {
-    spans[v] = (leaf_span){INT32_MAX, -1};
-  }
-  for (int32_t p = 0; p < address->num_leaves; ++p) {
-    int32_t v = address->leaves[p].var;
-    if (max[v] > 0) {
-      spans[v] = (leaf_span){p, p};
-    }
-  }
-  bool is_ordered = true;
-  for (int32_t s = address->num_steps - 1; s >= 0; --s) {
-    const rlo_step *step = &address->steps[s];
-    if (step->kind == RLO_STEP_SPLIT) {
-      leaf_span high = spans[step->high];
-      leaf_span low = spans[step->low];
-      is_ordered = is_ordered && high.last < low.first;
-      spans[step->whole].first =
-          high.first < low.first ? high.first : low.first;
-      spans[step->whole].last = high.last > low.last ? high.last : low.last;
-    } else {
-      spans[step->high] = spans[step->low] = spans[step->whole];
-    }
-  }
-  return is_ordered;
-}
-
-/* How a variable repeats along a dimension, with the other coordinates fixed:
- * v(i + step) = v(i) + rise. step is 0 if it does not fit in 64 bits. */
-typedef struct period {
-  int64_t step, rise;
-} period;
-
-/* The period of factor * a + b. */
-static period add_periods(period a, int64_t factor, period b) {
-  period sum = {0, 0};
-  if (a.step == 0 || b.step == 0) {
-    return sum;
-  }
-  int64_t times = b.step / rlo__gcd(a.step, b.step);
-  bool fits = rlo__mul(a.step, times, &sum.step) &&
-              rlo__mul(a.rise, times, &a.rise) &&
-              rlo__mul(a.rise, factor, &a.rise) &&
-              rlo__mul_add(a.rise, b.rise, sum.step / b.step, &sum.rise);
-  return fits ? sum : (period){0, 0};
-}
-
-/* The period after which v(i) / radix and v(i) % radix repeat. */
-static period lengthen_period(period v, int64_t radix) {
-  int64_t times = radix / rlo__gcd(v.rise, radix);
-  bool fits =
-      rlo__mul(v.step, times, &v.step) && rlo__mul(v.rise, times, &v.rise);
-  return fits ? v : (period){0, 0};
-}
-
-/* Finds after how many coordinates of a dimension the slots repeat, 0 if that
- * does not fit in 64 bits. Returns whether tiles combine the dimension. */
-static bool find_period(const rlo_address_map *address,
-                        int32_t dimension,
-                        int64_t *out_step) {
-  period periods[RLO_ADDRESS_MAP_MAX_VARS];
-  bool is_combined = false;
-  for (int32_t v = 0; v < address->num_vars; ++v) {
-    periods[v] = (period){1, v == dimension};
-  }
-  for (int32_t s = 0; s < address->num_steps; ++s) {
-    const rlo_step *step = &address->steps[s];
-    if (step->kind == RLO_STEP_SPLIT) {
-      period whole = lengthen_period(periods[step->whole], step->radix);
-      periods[step->high] = (period){whole.step, whole.rise / step->radix};
-      periods[step->low] = (period){whole.step, 0};
-      continue;
-    }
-    period high = periods[step->high];
-    period low = periods[step->low];
-    periods[step->whole] = add_periods(high, step->radix, low);
-    is_combined |=
-        high.step != 1 || high.rise != 0 || low.step != 1 || low.rise != 0;
-  }
-  period slots = {1, 0};
-  for (int32_t p = 0; p < address->num_leaves; ++p) {
-    period leaf = periods[address->leaves[p].var];
-    leaf.rise = 0;
-    slots = add_periods(slots, 1, leaf);
-  }
-  *out_step = slots.step;
-  return is_combined;
-}
-
-/* Returns whether the slots of larger coordinates of a dimension are larger,
- * counted in blocks of `block` slots. The step of the period is above 0: one
- * period and the place after it tell. */
-static bool rises(const rlo_address_map *address,
-                  int64_t size,
-                  int32_t dimension,
-                  int64_t step,
-                  int64_t block) {
-  int64_t index[RLO_MAX_RANK] = {0};
-  int64_t before = rlo__address_slot(address, index) / block;
-  for (int64_t i = 1; i < size && i <= step; ++i) {
-    index[dimension] = i;
-    int64_t here = rlo__address_slot(address, index) / block;
-    if (here <= before) {
-      return false;
-    }
-    before = here;
-  }
-  return true;
-}
-
-/* How the leaves of a dimension lie among those of others. */
-typedef struct leaf_order {
-  /* All of them are more major. */
-  bool is_before;
-  /* Slots from one value of the last one that is more major to the next. */
-  int64_t block;
-} leaf_order;
-
-/* Sets max to 0 for the leaves that are not of the dimension. RLO_UNSUPPORTED
- * if a leaf combines it with another one. */
-static rlo_status order_leaves(const rlo_address_map *address,
-                               const int64_t *dims,
-                               int32_t dimension,
-                               int64_t *max,
-                               leaf_order *out_order) {
-  uint64_t sources[RLO_ADDRESS_MAP_MAX_VARS];
-  uint64_t own = UINT64_C(1) << dimension;
-  bool has_other = false;
-  find_sources(address, dims, sources);
-  *out_order = (leaf_order){true, 1};
-  for (int32_t p = 0; p < address->num_leaves; ++p) {
-    int32_t v = address->leaves[p].var;
-    if (max[v] == 0 || sources[v] == 0) {
-      max[v] = 0;
-      continue;
-    }
-    if ((sources[v] & own) != 0 && sources[v] != own) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "the tiles combine dimension %d with another one",
-                      dimension);
-    }
-    if (sources[v] == own) {
-      out_order->is_before = out_order->is_before && !has_other;
-      continue;
-    }
-    if (!has_other) {
-      out_order->block = address->leaves[p].stride * address->leaves[p].extent;
-    }
-    has_other = true;
-    max[v] = 0; /* only this dimension's leaves must be in order */
-  }
-  return RLO_OK;
-}
-
-/*
- * Finds out whether smaller coordinates in a dimension have smaller slots,
- * whatever the other coordinates are. Slots are ordered by their leaves, the
- * most major first: the leaves of the dimension must come before those of
- * others, and those of its quotients before those of its remainders. Where
- * tiles combine what they have cut, one period is walked. The array has
- * elements. RLO_UNSUPPORTED if a leaf combines the dimension with another one,
- * or for too long a period.
- */
-static rlo_status is_most_major(const rlo_address_map *address,
-                                const int64_t *dims,
-                                int32_t dimension,
-                                bool *out_answer) {
+/* Finds the largest sum of what other dimensions add to a slot.
+ * RLO_UNSUPPORTED if a leaf combines the dimension with another one. */
+static rlo_status find_reach(const rlo_address_map *address,
+                             const int64_t *dims,
+                             const uint64_t *sources,
+                             int32_t dimension,
+                             int64_t *out_reach) {
   int64_t min[RLO_ADDRESS_MAP_MAX_VARS];
   int64_t max[RLO_ADDRESS_MAP_MAX_VARS];
   int64_t first[RLO_MAX_RANK] = {0};
@@ -325,26 +154,71 @@ static rlo_status is_most_major(const rlo_address_map *address,
     last[k] = dims[k] - 1;
   }
   find_bounds(address, first, last, min, max);
-  leaf_order order;
-  RLO_TRY(order_leaves(address, dims, dimension, max, &order));
-  if (dims[dimension] == 1) {
-    *out_answer = true;
-    return RLO_OK;
+  const uint64_t own = UINT64_C(1) << dimension;
+  *out_reach = 0;
+  for (int32_t p = 0; p < address->num_leaves; ++p) {
+    const int32_t v = address->leaves[p].var;
+    if (max[v] == 0 || sources[v] == own) {
+      continue;
+    }
+    if ((sources[v] & own) != 0) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "the tiles combine dimension %d with another one",
+                      dimension);
+    }
+    *out_reach += max[v] * address->leaves[p].stride;
   }
-  int64_t step = 0;
-  if (!find_period(address, dimension, &step)) {
-    leaf_span spans[RLO_ADDRESS_MAP_MAX_VARS];
-    *out_answer = order.is_before && find_spans(address, max, spans);
-    return RLO_OK;
+  return RLO_OK;
+}
+
+/* Returns a number of coordinates of a dimension after which its part of the
+ * slots repeats: the product of all that divides it. */
+static int64_t period_of(const rlo_address_map *address,
+                         const uint64_t *sources,
+                         int32_t dimension) {
+  int64_t period = 1;
+  for (int32_t s = 0; s < address->num_steps; ++s) {
+    const rlo_step *step = &address->steps[s];
+    if (step->kind == RLO_STEP_SPLIT &&
+        (sources[step->whole] >> dimension & 1) != 0) {
+      period = rlo__mul_capped(period, step->radix);
+    }
   }
-  if (step == 0 || step > rlo__thresholds.shape_period) {
+  return period;
+}
+
+/*
+ * Finds out whether smaller coordinates in a dimension have smaller slots,
+ * whatever the other coordinates are: a slot is the sum of what the dimension
+ * and what the others add to it, and each step along the dimension must be
+ * longer than the reach of the others. The array has elements. RLO_UNSUPPORTED
+ * if a leaf combines the dimension with another one, or for too long a period.
+ */
+static rlo_status is_most_major(const rlo_address_map *address,
+                                const int64_t *dims,
+                                int32_t dimension,
+                                bool *out_answer) {
+  uint64_t sources[RLO_ADDRESS_MAP_MAX_VARS];
+  int64_t reach = 0;
+  find_sources(address, dims, sources);
+  RLO_TRY(find_reach(address, dims, sources, dimension, &reach));
+  const int64_t period = period_of(address, sources, dimension);
+  if (period > rlo__thresholds.shape_period) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the tiles combine what they cut of dimension %d, and "
                     "repeat only after more than %lld elements",
                     dimension,
                     (long long)rlo__thresholds.shape_period);
   }
-  *out_answer = rises(address, dims[dimension], dimension, step, order.block);
+  int64_t index[RLO_MAX_RANK] = {0};
+  int64_t before = rlo__address_slot(address, index);
+  *out_answer = true;
+  for (int64_t i = 1; *out_answer && i < dims[dimension] && i <= period; ++i) {
+    index[dimension] = i;
+    const int64_t here = rlo__address_slot(address, index);
+    *out_answer = here - before > reach;
+    before = here;
+  }
   return RLO_OK;
 }
 
