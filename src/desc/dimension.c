@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/status.h"
 
 static const char *text_of(const char *what) {
@@ -78,4 +79,45 @@ rlo_status rlo__dim_set_make(rlo__dim_set *set,
     RLO_TRY(rlo__dim_set_add(set, what, numbers[i], NULL));
   }
   return RLO_OK;
+}
+
+rlo_status rlo__rank_check(int32_t rank) {
+  if (rank < 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "rank %d is negative", rank);
+  }
+  if (rank > RLO_MAX_RANK) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "rank %d is beyond the limit of %d",
+                    rank,
+                    RLO_MAX_RANK);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo__dims_check(const int64_t *dims, int32_t rank) {
+  RLO_TRY(rlo__rank_check(rank));
+  for (int32_t k = 0; k < rank; ++k) {
+    if (dims[k] < 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "dimension %d of size %lld is negative",
+                      k,
+                      (long long)dims[k]);
+    }
+  }
+  return RLO_OK;
+}
+
+bool rlo__dims_product(const int64_t *dims,
+                       int32_t rank,
+                       int64_t *out_product) {
+  bool fits = true;
+  *out_product = 1;
+  for (int32_t k = 0; k < rank; ++k) {
+    if (dims[k] == 0) {
+      *out_product = 0;
+      return true;
+    }
+    fits = fits && rlo__mul(*out_product, dims[k], out_product);
+  }
+  return fits;
 }

@@ -48,4 +48,15 @@ RLO_NODISCARD rlo_status rlo__dim_set_make(rlo__dim_set *set,
                                            const int32_t *numbers,
                                            int32_t count);
 
+/** Checks a rank against 0 and RLO_MAX_RANK.
+ *  @return RLO_OK; RLO_INVALID_ARGUMENT; RLO_UNSUPPORTED. */
+RLO_NODISCARD rlo_status rlo__rank_check(int32_t rank);
+
+/** Checks a rank, and that no size is negative. */
+RLO_NODISCARD rlo_status rlo__dims_check(const int64_t *dims, int32_t rank);
+
+/** The number of elements: 0 if one size is 0, even where others overflow.
+ *  False if it does not fit 64 bits. No size is negative. */
+bool rlo__dims_product(const int64_t *dims, int32_t rank, int64_t *out_product);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "relayout/shape.h"
 #include "relayout/xla/layout_util.h"
 
@@ -34,19 +35,6 @@ rlo_layout rlo_layout_column_major(int32_t rank) {
   return layout;
 }
 
-static rlo_status check_rank(int32_t rank) {
-  if (rank < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "rank %d is negative", rank);
-  }
-  if (rank > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "rank %d is beyond the limit of %d",
-                    rank,
-                    RLO_MAX_RANK);
-  }
-  return RLO_OK;
-}
-
 static rlo_status check_minor_to_major(const int32_t *minor_to_major,
                                        int32_t rank) {
   rlo_status status = rlo_permutation_validate(minor_to_major, rank);
@@ -61,7 +49,7 @@ rlo_status rlo_layout_from_minor_to_major(const int32_t *minor_to_major,
                                           rlo_layout *out_layout) {
   RLO_REQUIRE(out_layout);
   RLO_REQUIRE_LIST(minor_to_major, rank);
-  RLO_TRY(check_rank(rank));
+  RLO_TRY(rlo__rank_check(rank));
   RLO_TRY(check_minor_to_major(minor_to_major, rank));
   memset(out_layout, 0, sizeof *out_layout);
   if (rank > 0) {
@@ -390,7 +378,7 @@ rlo_status rlo_layout_validate(const rlo_layout *layout,
                                rlo_dtype dtype) {
   RLO_REQUIRE(layout);
   RLO_REQUIRE_LIST(dims, rank);
-  RLO_TRY(check_rank(rank));
+  RLO_TRY(rlo__rank_check(rank));
   if (!rlo_dtype_is_valid(dtype)) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "%d is not an element type", (int)dtype);
@@ -402,13 +390,8 @@ rlo_status rlo_layout_validate(const rlo_layout *layout,
                       "sizes and positions",
                       k);
     }
-    if (dims[k] < 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dimension %d of size %lld is negative",
-                      k,
-                      (long long)dims[k]);
-    }
   }
+  RLO_TRY(rlo__dims_check(dims, rank));
   RLO_TRY(check_element_size(layout, dtype));
   RLO_TRY(check_carried(layout));
   switch (layout->kind) {

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
+#include "desc/dimension.h"
 #include "desc/layout.h"
 
 rlo_status rlo_shape_create(rlo_shape **out_shape) {
@@ -29,24 +30,6 @@ static bool bytes_of(int64_t count, int64_t element_bits, int64_t *out_bytes) {
   return true;
 }
 
-/* The exact product: 0 if one dimension is 0, even where others overflow. */
-static bool count_elements(const rlo_shape *shape, int64_t *out_elements) {
-  int64_t elements = 1;
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    if (shape->dims[k] == 0) {
-      *out_elements = 0;
-      return true;
-    }
-  }
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    if (!rlo__mul(elements, shape->dims[k], &elements)) {
-      return false;
-    }
-  }
-  *out_elements = elements;
-  return true;
-}
-
 /* Checks every rule of a shape, and gives the results that this takes. */
 static rlo_status measure(const rlo_shape *shape,
                           rlo_address_map *out_address,
@@ -58,7 +41,7 @@ static rlo_status measure(const rlo_shape *shape,
       .slots = out_address->slots,
       .element_bits = rlo__layout_element_bits(&shape->layout, shape->dtype),
   };
-  if (!count_elements(shape, &extent.elements) ||
+  if (!rlo__dims_product(shape->dims, shape->rank, &extent.elements) ||
       !bytes_of(extent.elements, extent.element_bits, &extent.bytes)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "the bits of the array's elements do not fit 64 bits");

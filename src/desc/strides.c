@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 
 /* |stride|; INT64_MIN stays negative, and is never distinct. */
 static int64_t width_of(int64_t stride) {
@@ -32,34 +33,9 @@ bool rlo__strides_are_distinct(rlo__stride *list, int32_t count) {
   return true;
 }
 
-static rlo_status check_dims(const int64_t *dims, int32_t rank) {
-  if (rank < 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "rank %d is negative", rank);
-  }
-  if (rank > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "rank %d is beyond the limit of %d",
-                    rank,
-                    RLO_MAX_RANK);
-  }
-  for (int32_t k = 0; k < rank; ++k) {
-    if (dims[k] < 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dimension %d of size %lld is negative",
-                      k,
-                      (long long)dims[k]);
-    }
-  }
-  return RLO_OK;
-}
-
 static bool is_empty(const int64_t *dims, int32_t rank) {
-  for (int32_t k = 0; k < rank; ++k) {
-    if (dims[k] == 0) {
-      return true;
-    }
-  }
-  return false;
+  int64_t elements;
+  return rlo__dims_product(dims, rank, &elements) && elements == 0;
 }
 
 /* Finds the positions of the lowest and the highest element. */
@@ -215,7 +191,7 @@ rlo_status rlo_layout_from_strides(const int64_t *dims,
                                    int64_t *out_lowest_elems) {
   RLO_REQUIRE(out_layout, out_lowest_elems);
   RLO_REQUIRE_LIST(dims, rank);
-  RLO_TRY(check_dims(dims, rank));
+  RLO_TRY(rlo__dims_check(dims, rank));
   if (available_elems < 0 && available_elems != RLO_AVAILABLE_UNKNOWN) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%lld available elements are neither a number nor "
@@ -265,7 +241,7 @@ rlo_status rlo__strides_from_bytes(const int64_t *dims,
                                    int32_t rank,
                                    int64_t element_bytes,
                                    int64_t out_strides_elems[RLO_MAX_RANK]) {
-  RLO_TRY(check_dims(dims, rank));
+  RLO_TRY(rlo__dims_check(dims, rank));
   bool has_elements = !is_empty(dims, rank);
   for (int32_t k = 0; k < rank; ++k) {
     bool is_used = has_elements && dims[k] > 1;

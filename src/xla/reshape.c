@@ -14,28 +14,10 @@ static rlo_status check_dims(const int64_t *dims,
   if (rank < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "sizes of rank %d", rank);
   }
-  if (rank > RLO_MAX_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "rank %d is beyond the limit of %d",
-                    rank,
-                    RLO_MAX_RANK);
-  }
-  bool is_empty = false;
-  for (int32_t k = 0; k < rank; ++k) {
-    if (dims[k] < 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dimension %d of size %lld is negative",
-                      k,
-                      (long long)dims[k]);
-    }
-    is_empty = is_empty || dims[k] == 0;
-  }
-  *out_product = is_empty ? 0 : 1;
-  for (int32_t k = 0; !is_empty && k < rank; ++k) {
-    if (!rlo__mul(*out_product, dims[k], out_product)) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "the product of the sizes does not fit 64 bits");
-    }
+  RLO_TRY(rlo__dims_check(dims, rank));
+  if (!rlo__dims_product(dims, rank, out_product)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "the product of the sizes does not fit 64 bits");
   }
   return RLO_OK;
 }

@@ -233,12 +233,9 @@ rlo_status rlo_shape_elements_in(const rlo_shape *shape,
 
 bool rlo_shape_is_zero_element_array(const rlo_shape *shape) {
   RLO_REQUIRE_OR(false, shape);
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    if (shape->dims[k] == 0) {
-      return true;
-    }
-  }
-  return false;
+  int64_t elements;
+  return rlo__dims_product(shape->dims, shape->rank, &elements) &&
+         elements == 0;
 }
 
 rlo_status rlo_shape_byte_size(const rlo_shape *shape, int64_t *out_bytes) {
