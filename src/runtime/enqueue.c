@@ -179,12 +179,14 @@ static rlo_status enqueue(rlo_plan *plan,
   RLO_TRY(check_queue(context, to->queue));
   RLO_TRY(check_wait_list(context, to->num_wait, to->wait_list));
   operand_list bound = {
-      [RLO__OPERAND_SRC] = {operands->src, operands->src_offset_bytes},
-      [RLO__OPERAND_DST] = {operands->dst, operands->dst_offset_bytes},
-      [RLO__OPERAND_INDICES] = {operands->indices,
-                                operands->index_offset_bytes},
-      [RLO__OPERAND_SCRATCH] = {operands->scratch,
-                                operands->scratch_offset_bytes},
+      [RLO__OPERAND_SRC] = {.memory = operands->src,
+                            .offset_bytes = operands->src_offset_bytes},
+      [RLO__OPERAND_DST] = {.memory = operands->dst,
+                            .offset_bytes = operands->dst_offset_bytes},
+      [RLO__OPERAND_INDICES] = {.memory = operands->indices,
+                                .offset_bytes = operands->index_offset_bytes},
+      [RLO__OPERAND_SCRATCH] = {.memory = operands->scratch,
+                                .offset_bytes = operands->scratch_offset_bytes},
       [RLO__OPERAND_NONE] = {.alignment_bytes =
                                  context->device_info.base_alignment_bytes}};
   RLO_TRY(resolve(plan, bound));
