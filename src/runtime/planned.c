@@ -154,7 +154,8 @@ rlo_status rlo__planned_get(rlo_context *context,
                             rlo__planned **out_planned) {
   const size_t record_count = rlo__record_count(problem);
   if (record_count == 0) {
-    return rlo__problem_validate(problem);
+    RLO_TRY(rlo__problem_validate(problem));
+    return RLO_FAIL(RLO_INTERNAL, "a valid problem has no record");
   }
   int64_t few[FEW_NUMBERS];
   int64_t *numbers = RLO__SMALL_ARRAY(few, NUM_TERMS + record_count);

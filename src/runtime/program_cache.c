@@ -106,7 +106,8 @@ rlo_status rlo__program_take_kernel(rlo__program *program,
     rlo_status status = rlo__cl_error_check("clCreateKernel", code);
     if (status != RLO_OK) {
       rlo__free(kernel);
-      return rlo__status_prefix(status, "kernel %s: ", e->spec.kernel_name);
+      (void)rlo__status_prefix(status, "kernel %s: ", e->spec.kernel_name);
+      return status;
     }
     atomic_fetch_add_explicit(
         &e->cache->num_kernels_created, 1, memory_order_relaxed);
