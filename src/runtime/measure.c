@@ -251,6 +251,12 @@ static rlo_status list_candidates(const rlo_plan_options *options,
              : RLO_FAIL(RLO_INTERNAL, "there are no candidates to measure");
 }
 
+static bool is_over(const contest *c, double share) {
+  return rlo__clock_seconds() - c->begun >= share * c->seconds;
+}
+
+/** Runs a contender once, which builds it the first time. Drivers do extra work
+ *  then; the best run counts. */
 static rlo_status take_sample(const contest *c, contender *one) {
   double nanos = 0.0;
   RLO_TRY(run_once(&c->bench, one->planned, &nanos));
@@ -260,35 +266,14 @@ static rlo_status take_sample(const contest *c, contender *one) {
   return RLO_OK;
 }
 
-static bool is_over(const contest *c, double share) {
-  return rlo__clock_seconds() - c->begun >= share * c->seconds;
-}
-
-/** Builds a contender and runs it once: drivers do extra work at the first
- *  launch. */
+/** Plans a contender, while there is time for more. */
 static rlo_status begin(contest *c, int32_t index) {
-  double unused = 0.0;
-  contender *one = &c->contenders[index];
-  RLO_TRY(rlo__planned_of_launch(
-      c->bench.context, &c->candidates[index].launch, NULL, &one->planned));
-  return run_once(&c->bench, one->planned, &unused);
-}
-
-/** The first contender must run; any other that the device cannot build or run
- *  is out. */
-static rlo_status begin_all(contest *c) {
-  double unused = 0.0;
-  RLO_TRY(begin(c, 0));
-  for (int32_t n = 1; n < c->count; ++n) {
-    rlo_status status =
-        is_over(c, BUILDING_SHARE) ? RLO_UNSUPPORTED : begin(c, n);
-    c->contenders[n].is_out = status != RLO_OK;
-    if (status != RLO_UNSUPPORTED && status != RLO_BUILD_FAILED) {
-      RLO_TRY(status);
-    }
-  }
-  return c->copy_bytes > 0 ? run_once(&c->bench, c->copy.planned, &unused)
-                           : RLO_OK;
+  return index > 0 && is_over(c, BUILDING_SHARE)
+             ? RLO_UNSUPPORTED
+             : rlo__planned_of_launch(c->bench.context,
+                                      &c->candidates[index].launch,
+                                      NULL,
+                                      &c->contenders[index].planned);
 }
 
 /** Returns the fastest that is left; the first, unless one gains enough. */
@@ -304,6 +289,20 @@ static int32_t find_best(const contest *c) {
   return best;
 }
 
+/** The first contender must run; any other that the device cannot build or run
+ *  is out. */
+static rlo_status take_turn(contest *c, int32_t index) {
+  contender *one = &c->contenders[index];
+  rlo_status status = one->planned == NULL ? begin(c, index) : RLO_OK;
+  if (status == RLO_OK) {
+    status = take_sample(c, one);
+  }
+  one->is_out = status != RLO_OK;
+  return index > 0 && (status == RLO_UNSUPPORTED || status == RLO_BUILD_FAILED)
+             ? RLO_OK
+             : status;
+}
+
 static rlo_status take_rounds(contest *c) {
   int32_t round = 0;
   do {
@@ -312,7 +311,7 @@ static rlo_status take_rounds(contest *c) {
     }
     for (int32_t n = 0; n < c->count; ++n) {
       if (!c->contenders[n].is_out) {
-        RLO_TRY(take_sample(c, &c->contenders[n]));
+        RLO_TRY(take_turn(c, n));
       }
     }
     const double most_nanos =
@@ -401,7 +400,6 @@ static rlo_status hold(contest *c,
     RLO_TRY(plan_copy(c->bench.context, c->copy_bytes, &c->copy.planned));
   }
   c->begun = rlo__clock_seconds();
-  RLO_TRY(begin_all(c));
   RLO_TRY(take_rounds(c));
   return decide(c, decided);
 }
