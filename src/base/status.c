@@ -12,40 +12,24 @@ enum {
 };
 
 /** The size is fixed, so that RLO_OUT_OF_MEMORY can be recorded, too. */
-typedef struct record {
-  rlo_error error;
-  char message[MESSAGE_BYTES];
-  char build_log[BUILD_LOG_BYTES + 1];
-} record;
-
-static _Thread_local record this_thread;
-
-/** Returns the record of this thread. Its strings are never NULL. */
-static record *get_record(void) {
-  record *r = &this_thread;
-  if (r->error.message == NULL) {
-    r->error.message = r->message;
-    r->error.cl_call = "";
-    r->error.build_log = r->build_log;
-  }
-  return r;
-}
+static _Thread_local rlo__saved_error record;
 
 RLO_PRINTF(1, 0)
 
 static void start_record(const char *format,
                          va_list arguments,
                          rlo_status status) {
-  record *r = get_record();
+  /* The arguments may be texts of the record itself. */
   if (format != NULL) {
-    (void)rlo__sentence_print(r->message, sizeof r->message, format, arguments);
+    (void)rlo__sentence_print(
+        record.message, sizeof record.message, format, arguments);
   } else {
-    r->message[0] = '\0';
+    record.message[0] = '\0';
   }
-  r->error.status = status;
-  r->error.cl_call = "";
-  r->error.cl_code = 0;
-  r->build_log[0] = '\0';
+  record.status = status;
+  record.cl_call = NULL;
+  record.cl_code = 0;
+  record.build_log[0] = '\0';
 }
 
 rlo_status rlo_error_set(rlo_status status, const char *format, ...) {
@@ -65,52 +49,42 @@ rlo_status rlo__status_fail_cl(rlo_status status,
   va_start(arguments, format);
   start_record(format, arguments, status);
   va_end(arguments);
-  record *r = get_record();
-  r->error.cl_call = cl_call != NULL ? cl_call : "";
-  r->error.cl_code = cl_code;
+  record.cl_call = cl_call;
+  record.cl_code = cl_code;
   return status;
 }
 
 void rlo__status_set_build_log(const char *log, size_t log_bytes) {
-  record *r = get_record();
   size_t max_length = log_bytes < BUILD_LOG_BYTES ? log_bytes : BUILD_LOG_BYTES;
-  if (log == NULL) {
-    max_length = 0;
-  }
   /* Drivers end the log with a NUL, which `log_bytes` may include. */
-  size_t length = 0;
-  while (length < max_length && log[length] != '\0') {
-    ++length;
-  }
+  size_t length = log == NULL ? 0 : strnlen(log, max_length);
   if (length > 0) {
-    memmove(r->build_log, log, length);
+    memmove(record.build_log, log, length);
   }
-  r->build_log[length] = '\0';
+  record.build_log[length] = '\0';
 }
 
 rlo_status rlo__status_prefix(rlo_status status, const char *format, ...) {
-  record *r = get_record();
   char words[2 * MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);
   const size_t length =
       rlo__sentence_print(words, MESSAGE_BYTES, format, arguments);
   va_end(arguments);
-  memcpy(words + length, r->message, strlen(r->message) + 1);
-  (void)rlo__sentence_escape(r->message, sizeof r->message, words);
+  memcpy(words + length, record.message, strlen(record.message) + 1);
+  (void)rlo__sentence_escape(record.message, sizeof record.message, words);
   return status;
 }
 
 void rlo__status_callback_begin(void) {
-  record *r = get_record();
-  r->error.status = RLO_OK;
-  r->message[0] = '\0';
+  record.status = RLO_OK;
+  record.message[0] = '\0';
 }
 
 rlo_status rlo__status_callback_end(rlo_status status,
                                     const char *format,
                                     ...) {
-  if (status == RLO_OK || get_record()->error.status == status) {
+  if (status == RLO_OK || record.status == status) {
     return status;
   }
   char words[MESSAGE_BYTES];
@@ -128,26 +102,23 @@ rlo_status rlo__status_callback_end(rlo_status status,
 }
 
 void rlo__status_save(rlo_status status, rlo__saved_error *out) {
-  const record *r = get_record();
+  *out = record;
   out->status = status;
-  out->cl_call = r->error.cl_call;
-  out->cl_code = r->error.cl_code;
-  memcpy(out->message, r->message, sizeof out->message);
-  memcpy(out->build_log, r->build_log, sizeof out->build_log);
 }
 
 rlo_status rlo__status_restore(const rlo__saved_error *saved) {
-  record *r = get_record();
-  r->error.status = saved->status;
-  r->error.cl_call = saved->cl_call;
-  r->error.cl_code = saved->cl_code;
-  memcpy(r->message, saved->message, sizeof r->message);
-  memcpy(r->build_log, saved->build_log, sizeof r->build_log);
+  record = *saved;
   return saved->status;
 }
 
 const rlo_error *rlo_error_last(void) {
-  return &get_record()->error;
+  static _Thread_local rlo_error last;
+  last = (rlo_error){.status = record.status,
+                     .message = record.message,
+                     .cl_call = record.cl_call != NULL ? record.cl_call : "",
+                     .cl_code = record.cl_code,
+                     .build_log = record.build_log};
+  return &last;
 }
 
 /* One row per status. */

@@ -54,7 +54,7 @@ rlo_status rlo__status_callback_end(rlo_status status, const char *format, ...);
 /** A copy of an error record, with which a failure goes to another thread. */
 typedef struct rlo__saved_error {
   rlo_status status;
-  /** Static. */
+  /** Static; NULL for a failure that is no call's. */
   const char *cl_call;
   int32_t cl_code;
   char message[512];
