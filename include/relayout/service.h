@@ -43,7 +43,7 @@ typedef enum rlo_place_choice {
 } rlo_place_choice;
 
 /** Chooses where a problem runs, for who may use any place and has opened no
- *  device. @return RLO_PLACE_HOST_ALONE for NULL. Threads: safe (pure). */
+ *  device. @return RLO_PLACE_HOST_IS_SOONER for NULL. Threads: safe (pure). */
 RLO_API rlo_place_choice rlo_place_choose(const rlo_problem *problem);
 
 /** A queue of jobs, with budgets and the contexts that run their pieces. */

@@ -143,7 +143,7 @@ void rlo__place_give_buffer(rlo__place *place, cl_mem buffer, int64_t bytes) {
 }
 
 rlo_place_choice rlo_place_choose(const rlo_problem *problem) {
-  RLO_REQUIRE_OR(RLO_PLACE_HOST_ALONE, problem);
+  RLO_REQUIRE_OR(RLO_PLACE_HOST_IS_SOONER, problem);
   const rlo_arithmetic *a = &problem->arithmetic;
   const int64_t large = rlo__thresholds.move_large_bytes;
   if (problem->update == RLO_UPDATE_COMBINE &&

@@ -143,5 +143,5 @@ RLO_TEST(test_move__place_is_chosen_by_size_unless_devices_refuse) {
     expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
     ck_assert_int_eq(rlo_place_choose(&problem), cases[n].choice);
   }
-  ck_assert_int_eq(rlo_place_choose(NULL), RLO_PLACE_HOST_ALONE);
+  ck_assert_int_eq(rlo_place_choose(NULL), RLO_PLACE_HOST_IS_SOONER);
 }
