@@ -64,22 +64,24 @@ void rlo__tree_get_shape(const rlo_shape_tree *leaf, rlo_shape *out_shape) {
   rlo__shape_from_record((const int64_t *)leaf->elements, out_shape);
 }
 
-rlo_status rlo_shape_tree_make_array(const rlo_shape *shape,
-                                     rlo_shape_tree **out_tree) {
+static rlo_status make_from_shape(rlo_shape_kind kind,
+                                  const rlo_shape *shape,
+                                  rlo_shape_tree **out_tree) {
   RLO_REQUIRE(out_tree);
   *out_tree = NULL;
   RLO_REQUIRE(shape);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
-  return rlo__tree_make_leaf(RLO_SHAPE_KIND_ARRAY, shape, out_tree);
+  return rlo__tree_make_leaf(kind, shape, out_tree);
+}
+
+rlo_status rlo_shape_tree_make_array(const rlo_shape *shape,
+                                     rlo_shape_tree **out_tree) {
+  return make_from_shape(RLO_SHAPE_KIND_ARRAY, shape, out_tree);
 }
 
 rlo_status rlo_shape_tree_make_buffer(const rlo_shape *shape,
                                       rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(shape);
-  RLO_TRY(rlo_shape_validate_unbounded(shape));
-  return rlo__tree_make_leaf(RLO_SHAPE_KIND_BUFFER, shape, out_tree);
+  return make_from_shape(RLO_SHAPE_KIND_BUFFER, shape, out_tree);
 }
 
 rlo_status rlo_shape_tree_make_token(rlo_shape_tree **out_tree) {
