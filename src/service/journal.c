@@ -435,14 +435,6 @@ static void folder_of(const char *path, char out[PATH_MAX]) {
                  slash == NULL ? "." : path);
 }
 
-/* Names a file that has none. 0, or an errno. */
-static int name_file(int fd, const char *path) {
-  char link[64];
-  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ? 0
-                                                                        : errno;
-}
-
 /* Creates the file and writes its header. 0, or an errno: then nothing is left.
  * If `is_named`, the file has its name before its contents: where the system
  * has no files without a name. */
@@ -450,6 +442,7 @@ static int create(rlo__journal *journal, bool is_named) {
   const mode_t mode = 0600;
   unsigned char header[HEADER_BYTES];
   char folder[PATH_MAX];
+  char link[64];
   encode_header(journal, header);
   folder_of(journal->path, folder);
   do {
@@ -468,7 +461,10 @@ static int create(rlo__journal *journal, bool is_named) {
     (void)unlink(journal->path);
   }
   if (error == 0 && !is_named) {
-    error = name_file(journal->fd, journal->path);
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", journal->fd);
+    bool is_linked =
+        linkat(AT_FDCWD, link, AT_FDCWD, journal->path, AT_SYMLINK_FOLLOW) == 0;
+    error = is_linked ? 0 : errno;
   }
   if (error != 0) {
     rlo__file_close(journal->fd);
