@@ -158,8 +158,9 @@ static rlo_status run_function(rlo__kernel_call *k) {
   const rlo_shape **inputs = rlo__alloc_array(num_inputs, sizeof(rlo_shape *));
   const rlo_shape **shared =
       rlo__alloc_array((size_t)room, sizeof(rlo_shape *));
-  /* One more, for a function that looks at no capacity. */
-  rlo_shape *shapes = rlo__alloc_array((size_t)room + 1, sizeof *shapes);
+  /* One at least, for a function that looks at no capacity. */
+  rlo_shape *shapes =
+      rlo__alloc_array(room > 0 ? (size_t)room : 1, sizeof *shapes);
   rlo_status status = RLO_OUT_OF_MEMORY;
   if (inputs != NULL && shared != NULL && shapes != NULL) {
     for (size_t n = 0; n < num_inputs; ++n) {
