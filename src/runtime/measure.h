@@ -20,12 +20,12 @@ typedef struct rlo__decided {
  * family or a schedule. Does nothing for an empty problem, for one that wisdom
  * knows, and for one that loads indices: its time depends on their values.
  *
- * In each round every candidate and the copy kernel run once; after it those far
- * slower than the fastest are eliminated. The first round builds candidates, in
- * the order in which they are listed, for at most half of the time. The best run
- * of a candidate counts, because other load on the machine only adds time. The
- * first candidate, the choice without measuring, is never eliminated, and loses
- * only to one that is 2 % faster.
+ * In each round every candidate and the copy kernel run once; after it those
+ * far slower than the fastest are eliminated. The first round builds
+ * candidates, in the order in which they are listed, for at most half of the
+ * time. The best run of a candidate counts, because other load on the machine
+ * only adds time. The first candidate, the choice without measuring, is never
+ * eliminated, and loses only to one that is 2 % faster.
  *
  * @param problem  as passed to rlo_plan_create.
  * @param options  those of rlo_plan_create, read.
