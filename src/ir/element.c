@@ -6,12 +6,20 @@
 #include <string.h>
 
 static const rlo__element_info elements[] = {
-    [RLO_ELEMENT_SCALE] = {"scaled", {"alpha"}, 1.0, RLO__ADJOINT_REPEATS},
-    [RLO_ELEMENT_ACCUMULATE] = {"added", {"beta"}, 0.0, RLO__ADJOINT_DROPS},
-    [RLO_ELEMENT_CLAMP] =
-        {"clamped", {"low", "high"}, NAN, RLO__ADJOINT_NONE, .is_bound = true},
-    [RLO_ELEMENT_SCALE_BY] = {"scaled by an operand",
-                              .idle = NAN,
+    [RLO_ELEMENT_SCALE] = {.name = "scaled",
+                           .numbers = {"alpha"},
+                           .idle = 1.0,
+                           .adjoint = RLO__ADJOINT_REPEATS},
+    [RLO_ELEMENT_ACCUMULATE] = {.name = "added",
+                                .numbers = {"beta"},
+                                .adjoint = RLO__ADJOINT_DROPS},
+    [RLO_ELEMENT_CLAMP] = {.name = "clamped",
+                           .numbers = {"low", "high"},
+                           .idle = (double)NAN,
+                           .adjoint = RLO__ADJOINT_NONE,
+                           .is_bound = true},
+    [RLO_ELEMENT_SCALE_BY] = {.name = "scaled by an operand",
+                              .idle = (double)NAN,
                               .adjoint = RLO__ADJOINT_REPEATS,
                               .has_operand = true},
 };
