@@ -278,7 +278,7 @@ static void expect_refused(cl_mem buffer,
                            int64_t bytes,
                            rlo_status status,
                            const char *message) {
-  rlo_storage *storage = (rlo_storage *)&status;
+  rlo_storage *storage = (rlo_storage *)(void *)&status;
   expect_refusal(
       rlo_storage_from_buffer(device.context, buffer, offset, bytes, &storage),
       status,

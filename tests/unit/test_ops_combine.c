@@ -281,7 +281,7 @@ RLO_TEST(test_ops_combine__clamps_floats) {
   const uint32_t wanted[6] = {
       0, 0x3f000000, 0x40c00000, 0, 0x7fc00000, 0x80000000};
   ck_assert_mem_eq(y, wanted, sizeof wanted);
-  lower_clamp(RLO_DTYPE_F32, RLO_DTYPE_F32, -INFINITY, 6.0);
+  lower_clamp(RLO_DTYPE_F32, RLO_DTYPE_F32, -(double)INFINITY, 6.0);
   expect_ok(rlo_problem_run_host(&problem, x, y));
   ck_assert(y[0] == -1.0f && y[2] == 6.0f && isinf(y[3]));
   char text[512];
@@ -296,7 +296,7 @@ RLO_TEST(test_ops_combine__clamps_integers) {
   lower_clamp(RLO_DTYPE_S64, RLO_DTYPE_S8, -128.0, 127.0);
   expect_ok(rlo_problem_run_host(&problem, x, y));
   ck_assert_mem_eq(y, ((int8_t[]){-128, -1, 0, 127, -128, 127}), 6);
-  lower_clamp(RLO_DTYPE_S64, RLO_DTYPE_S8, 0.0, INFINITY);
+  lower_clamp(RLO_DTYPE_S64, RLO_DTYPE_S8, 0.0, (double)INFINITY);
   expect_ok(rlo_problem_run_host(&problem, x, y));
   ck_assert_mem_eq(y, ((int8_t[]){0, 0, 0, 43, 0, -1}), 6);
 }
@@ -316,7 +316,7 @@ RLO_TEST(test_ops_combine__refuses_clamps) {
        "a value is clamped to [2, 1], which is empty"},
       {RLO_DTYPE_F32,
        RLO_DTYPE_F32,
-       NAN,
+       (double)NAN,
        1,
        RLO_INVALID_ARGUMENT,
        "low is NaN; a factor must be finite"},

@@ -66,7 +66,7 @@ RLO_TEST(test_storage__of_no_bytes) {
 
 RLO_TEST(test_storage__memory_that_cannot_be) {
   char memory[1];
-  rlo_storage *storage = (rlo_storage *)memory;
+  rlo_storage *storage = (rlo_storage *)(void *)memory;
   expect_refusal(rlo_storage_from_memory(NULL, 3, &storage),
                  RLO_INVALID_ARGUMENT,
                  "'memory' is NULL, but its length is 3");
