@@ -111,13 +111,14 @@ bool rlo__dims_product(const int64_t *dims,
                        int32_t rank,
                        int64_t *out_product) {
   bool fits = true;
-  *out_product = 1;
+  int64_t product = 1;
   for (int32_t k = 0; k < rank; ++k) {
     if (dims[k] == 0) {
       *out_product = 0;
       return true;
     }
-    fits = fits && rlo__mul(*out_product, dims[k], out_product);
+    fits = fits && rlo__mul(product, dims[k], &product);
   }
+  *out_product = product;
   return fits;
 }
