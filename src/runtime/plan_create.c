@@ -409,8 +409,10 @@ static rlo_status create(rlo_context *context,
   RLO_TRY(rlo__plan_options_read(&options, &known));
   options = &known;
   rlo_plan *plan = NULL;
-  const int32_t max_steps =
-      problem != NULL ? RLO__PLAN_PROBLEM_STEPS : RLO__PLAN_MAX_STEPS;
+  const int32_t max_steps = problem == NULL ? RLO__PLAN_MAX_STEPS
+                            : rlo__sum_parts_are_allowed(problem, options)
+                                ? RLO__PLAN_PART_STEPS
+                                : 1;
   RLO_TRY(create_plan(context, options, max_steps, &plan));
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(problem != NULL

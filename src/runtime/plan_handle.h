@@ -10,9 +10,9 @@ enum {
   /** The steps of a segment sum: three that invert the ids, two fills, the
    *  sum. */
   RLO__PLAN_MAX_STEPS = 6,
-  /** The most steps of a problem: one, or three for a sum that is cut (whole
-   *  parts, the last part, the sum over them). */
-  RLO__PLAN_PROBLEM_STEPS = 3
+  /** The most steps of a sum that is cut: whole parts, the last part, the sum
+   *  over them. Other problems have one. */
+  RLO__PLAN_PART_STEPS = 3
 };
 
 /** One kernel of a plan, which runs after those of the steps before it. */

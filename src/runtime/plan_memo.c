@@ -70,8 +70,8 @@ static uint64_t hash_of(const rlo__memo_key *key) {
   uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ key->count;
   for (size_t n = 0; n < key->count; ++n) {
     hash = (hash ^ (uint64_t)key->numbers[n]) * UINT64_C(0xbb67ae8584caa73b);
-    hash ^= hash >> 29;
   }
+  hash = (hash ^ hash >> 32) * UINT64_C(0xbb67ae8584caa73b);
   return hash ^ hash >> 32;
 }
 
