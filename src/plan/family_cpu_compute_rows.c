@@ -51,7 +51,7 @@ static bool is_applicable(const rlo__family_query *query, rlo__str *why) {
 
 static void choose(const rlo__family_query *query, rows_plan *plan) {
   const rlo_problem *problem = query->problem;
-  *plan = (rows_plan){.cpu = rlo__grid_plan_of(query), .batch_rows = 1};
+  *plan = (rows_plan){.cpu = RLO__GRID_PLAN_INIT(query), .batch_rows = 1};
   rlo__grid_plan *cpu = &plan->cpu;
   cpu->x_axis = cpu->geometry.run_axis;
   plan->row_units = problem->extents[cpu->x_axis];

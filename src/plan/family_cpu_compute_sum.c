@@ -124,7 +124,7 @@ static int64_t choose_cells(const rlo__family_query *query,
 
 static rlo_status choose(const rlo__family_query *query, sum_plan *plan) {
   const rlo_problem *problem = query->problem;
-  *plan = (sum_plan){.cpu = rlo__grid_plan_of(query),
+  *plan = (sum_plan){.cpu = RLO__GRID_PLAN_INIT(query),
                      .num_sum_axes = rlo__arith_num_sum_axes(problem),
                      .is_along_rows = is_along_rows(problem)};
   int32_t cell_axes = problem->num_axes - plan->num_sum_axes;

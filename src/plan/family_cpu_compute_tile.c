@@ -54,7 +54,7 @@ static int64_t tile_y(const rlo_problem *problem) {
 
 static rlo__grid_plan choose(const rlo__family_query *query) {
   const rlo_problem *problem = query->problem;
-  rlo__grid_plan plan = rlo__grid_plan_of(query);
+  rlo__grid_plan plan = RLO__GRID_PLAN_INIT(query);
   plan.x_axis = plan.geometry.dst_axis;
   plan.y_axis = plan.geometry.src_axis;
   rlo__grid_cover(&plan, problem, TILE_X, tile_y(problem));

@@ -30,7 +30,7 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
-  rlo__grid_plan plan = rlo__grid_plan_of(query);
+  rlo__grid_plan plan = RLO__GRID_PLAN_INIT(query);
   int64_t units = problem->num_axes == 1 ? problem->extents[0] : 1;
   int64_t chunk_bytes = rlo__schedule_group_bytes(
       &query->schedule, rlo__thresholds.plan_cpu_parts_bytes);

@@ -199,7 +199,7 @@ static bool reads_are_dense(const rlo_problem *problem, const rows_plan *plan) {
 
 static void choose(const rlo__family_query *query, rows_plan *plan) {
   const rlo_problem *problem = query->problem;
-  *plan = (rows_plan){.cpu = rlo__grid_plan_of(query), .num_rows = 1};
+  *plan = (rows_plan){.cpu = RLO__GRID_PLAN_INIT(query), .num_rows = 1};
   rlo__grid_plan *cpu = &plan->cpu;
   const rlo__geometry *g = &cpu->geometry;
   int32_t run = cpu->x_axis = g->run_axis;

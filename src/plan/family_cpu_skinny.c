@@ -60,7 +60,7 @@ static bool choose(const rlo__family_query *query,
                    skinny_plan *plan,
                    rlo__str *why) {
   const rlo_problem *problem = query->problem;
-  *plan = (skinny_plan){.cpu = rlo__grid_plan_of(query)};
+  *plan = (skinny_plan){.cpu = RLO__GRID_PLAN_INIT(query)};
   rlo__grid_plan *cpu = &plan->cpu;
   if (!find_sides(problem, &cpu->geometry, plan, why) ||
       !rlo__grid_is_within_limits(query,

@@ -276,7 +276,7 @@ static bool choose(const rlo__family_query *query,
                    tile_plan *plan,
                    rlo__str *why) {
   const rlo_problem *problem = query->problem;
-  *plan = (tile_plan){.cpu = rlo__grid_plan_of(query)};
+  *plan = (tile_plan){.cpu = RLO__GRID_PLAN_INIT(query)};
   rlo__grid_plan *cpu = &plan->cpu;
   rlo__plane *plane = &plan->plane;
   int64_t unit_bytes = cpu->geometry.unit_bytes;

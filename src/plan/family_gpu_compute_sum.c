@@ -152,7 +152,7 @@ static bool choose(const rlo__family_query *query,
   }
   int32_t first = problem->num_axes - rlo__arith_num_sum_axes(problem);
   int32_t last = problem->num_axes - 1;
-  *plan = (sum_plan){.group = rlo__grid_plan_of(query),
+  *plan = (sum_plan){.group = RLO__GRID_PLAN_INIT(query),
                      .cells = 1,
                      .blocks = rlo__ceil_div(problem->extents[last],
                                              rlo__arith_block_points(query)),

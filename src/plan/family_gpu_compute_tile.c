@@ -138,7 +138,7 @@ static bool choose(const rlo__family_query *query,
   }
   bool is_turned = g.run_axis < 0;
   *plan = (compute_plan){
-      .group = rlo__grid_plan_of(query),
+      .group = RLO__GRID_PLAN_INIT(query),
       .src_bytes = problem->unit_bits / 8,
       .dst_bytes = rlo_problem_dst_unit_bits(problem) / 8,
       .is_turned = is_turned,

@@ -136,7 +136,7 @@ static bool choose(const rlo__family_query *query,
                    row_plan *plan,
                    rlo__str *why) {
   const rlo_problem *problem = query->problem;
-  *plan = (row_plan){.group = rlo__grid_plan_of(query),
+  *plan = (row_plan){.group = RLO__GRID_PLAN_INIT(query),
                      .batch_axis = -1,
                      .batch_extent = 1,
                      .batch_rows = 1};

@@ -209,7 +209,7 @@ static bool choose(const rlo__family_query *query,
                    tile_plan *plan,
                    rlo__str *why) {
   const rlo_problem *problem = query->problem;
-  *plan = (tile_plan){.group = rlo__grid_plan_of(query)};
+  *plan = (tile_plan){.group = RLO__GRID_PLAN_INIT(query)};
   rlo__grid_plan *group = &plan->group;
   rlo__plane *plane = &plan->plane;
   if (!rlo__plane_find(problem, &group->geometry, plane, why) ||

@@ -309,7 +309,7 @@ bool rlo__gpu_packed_choose(const rlo__family_query *query,
                             rlo__str *why) {
   const rlo_problem *problem = query->problem;
   const rlo_device_info *device = query->device;
-  *plan = (rlo__gpu_packed_plan){.group = rlo__grid_plan_of(query)};
+  *plan = (rlo__gpu_packed_plan){.group = RLO__GRID_PLAN_INIT(query)};
   rlo__grid_plan *group = &plan->group;
   int64_t budget_bytes = device->local_memory_bytes / 2;
   budget_bytes = rlo__min(budget_bytes, rlo__thresholds.plan_gpu_packed_bytes);

@@ -249,16 +249,6 @@ bool rlo__grid_is_within_limits(const rlo__family_query *query,
       query, geometry, num_grid_axes, num_scalars, why);
 }
 
-rlo__grid_plan rlo__grid_plan_of(const rlo__family_query *query) {
-  return (rlo__grid_plan){
-      .geometry = rlo__geometry_of(query),
-      .x_axis = -1,
-      .y_axis = -1,
-      .order = query->schedule.order,
-      .is_prefetching = query->device_class == RLO_DEVICE_CLASS_CPU &&
-                        query->device->has_builtin_prefetch};
-}
-
 void rlo__grid_cover(rlo__grid_plan *plan,
                      const rlo_problem *problem,
                      int64_t x_step,

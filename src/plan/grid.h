@@ -132,9 +132,16 @@ typedef struct rlo__grid_plan {
   size_t num_groups;
 } rlo__grid_plan;
 
-/** A plan without axes, in the schedule's order. It prefetches on devices of
- * the CPU class that can. */
-rlo__grid_plan rlo__grid_plan_of(const rlo__family_query *query);
+/** Initializes a plan without axes, in the schedule's order. It prefetches on
+ * devices of the CPU class that can. An initializer, because a plan has 700
+ * bytes, each family makes one, and one that is returned is copied. */
+#define RLO__GRID_PLAN_INIT(query)                                     \
+  {                                                                    \
+    .geometry = rlo__geometry_of(query), .x_axis = -1, .y_axis = -1,   \
+    .order = (query)->schedule.order,                                  \
+    .is_prefetching = (query)->device_class == RLO_DEVICE_CLASS_CPU && \
+                      (query)->device->has_builtin_prefetch            \
+  }
 
 /** Adds every axis of a problem: along x and y groups step by these points,
  *  along the others by one. */

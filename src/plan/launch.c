@@ -121,8 +121,9 @@ static rlo_status add_numbers(rlo__launch *launch,
   assert(room <= RLO__LAUNCH_MAX_NUMBERS - launch->num_numbers);
   RLO_TRY(reserve(launch, (size_t)launch->num_numbers + (size_t)room));
   *out_first = launch->num_numbers;
+  launch->num_numbers += room;
   for (int32_t k = 0; k < room; ++k) {
-    launch->numbers[launch->num_numbers++] = k < count ? values[k] : 0;
+    launch->numbers[*out_first + k] = k < count ? values[k] : 0;
   }
   return RLO_OK;
 }

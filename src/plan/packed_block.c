@@ -269,7 +269,7 @@ static void choose(const rlo__family_query *query,
                    int64_t max_bytes,
                    rlo__packed_block *b) {
   const rlo_problem *problem = query->problem;
-  *b = (rlo__packed_block){.cpu = rlo__grid_plan_of(query)};
+  *b = (rlo__packed_block){.cpu = RLO__GRID_PLAN_INIT(query)};
   rlo__grid_plan *cpu = &b->cpu;
   b->moves_rows = geometry->run_axis >= 0;
   b->dst_run = rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);

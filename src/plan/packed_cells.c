@@ -51,7 +51,7 @@ bool rlo__packed_cells_find(const rlo__family_query *query,
                             rlo__packed_cells *out_cells) {
   const rlo_problem *problem = query->problem;
   rlo__packed_cells *c = out_cells;
-  *c = (rlo__packed_cells){.cpu = rlo__grid_plan_of(query)};
+  *c = (rlo__packed_cells){.cpu = RLO__GRID_PLAN_INIT(query)};
   rlo__axis_run src =
       rlo__axis_run_find(problem, &problem->src, geometry->src_axis);
   c->dst_run = rlo__axis_run_find(problem, &problem->dst, geometry->dst_axis);
