@@ -77,9 +77,17 @@ static void put_arithmetic(int64_t *at, const rlo_arithmetic *a) {
   }
 }
 
+/** The numbers before the extents, written in place: reading back at once what
+ *  was stored in parts waits for the stores. */
+typedef struct head {
+  int64_t numbers[HEAD_NUMBERS];
+} head;
+
 void rlo__record_write(const rlo_problem *problem, int64_t *out_record) {
-  int64_t *at = out_record;
-  int64_t head[HEAD_NUMBERS] = {problem->unit_bits,
+  int64_t *at = out_record + HEAD_NUMBERS;
+  int64_t fill[2];
+  memcpy(fill, problem->fill, sizeof fill);
+  *(head *)out_record = (head){{problem->unit_bits,
                                 problem->num_axes,
                                 problem->num_terms,
                                 problem->num_guards,
@@ -89,10 +97,9 @@ void rlo__record_write(const rlo_problem *problem, int64_t *out_record) {
                                 problem->read_bytes,
                                 problem->written_bytes,
                                 problem->index_bits,
-                                problem->index_bytes};
-  memcpy(&head[HEAD_NUMBERS - 2], problem->fill, sizeof problem->fill);
-  memcpy(at, head, sizeof head);
-  at += HEAD_NUMBERS;
+                                problem->index_bytes,
+                                fill[0],
+                                fill[1]}};
   memcpy(at, problem->extents, (size_t)problem->num_axes * sizeof *at);
   at += problem->num_axes;
   at = put_form(at, problem, &problem->src);
