@@ -65,6 +65,9 @@ void rlo__status_set_build_log(const char *log, size_t log_bytes) {
 }
 
 rlo_status rlo__status_prefix(rlo_status status, const char *format, ...) {
+  if (status == RLO_OK) {
+    return RLO_OK;
+  }
   char words[2 * MESSAGE_BYTES];
   va_list arguments;
   va_start(arguments, format);

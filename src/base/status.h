@@ -24,8 +24,8 @@ rlo_status rlo__status_fail_cl(rlo_status status,
  *  and need not end in NUL; NULL removes the log. */
 void rlo__status_set_build_log(const char *log, size_t log_bytes);
 
-/** Prefixes the message of this thread's record: "parameter 2: ...".
- *  @return `status`. */
+/** Prefixes the message of this thread's record: "parameter 2: ...". RLO_OK
+ *  leaves the record as it is. @return `status`. */
 RLO_PRINTF(2, 3)
 rlo_status rlo__status_prefix(rlo_status status, const char *format, ...);
 

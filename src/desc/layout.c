@@ -37,11 +37,8 @@ rlo_layout rlo_layout_column_major(int32_t rank) {
 
 static rlo_status check_minor_to_major(const int32_t *minor_to_major,
                                        int32_t rank) {
-  rlo_status status = rlo_permutation_validate(minor_to_major, rank);
-  if (status != RLO_OK) {
-    return rlo__status_prefix(status, "minor_to_major: ");
-  }
-  return RLO_OK;
+  return rlo__status_prefix(rlo_permutation_validate(minor_to_major, rank),
+                            "minor_to_major: ");
 }
 
 rlo_status rlo_layout_from_minor_to_major(const int32_t *minor_to_major,
@@ -139,10 +136,8 @@ rlo_status rlo__layout_fill_bits(const rlo_layout *layout,
       return RLO_FAIL(
           RLO_INVALID_ARGUMENT, "%d is not a fill", (int)layout->fill);
   }
-  rlo_status status = rlo_dtype_constant_bits(dtype, constant, out_bits);
-  if (status != RLO_OK) {
-    return rlo__status_prefix(status, "fill: ");
-  }
+  RLO_TRY(rlo__status_prefix(rlo_dtype_constant_bits(dtype, constant, out_bits),
+                             "fill: "));
   *out_known = true;
   return RLO_OK;
 }

@@ -200,10 +200,7 @@ static rlo_status read_type(reader *r, description *d) {
   }
   rlo_status status =
       rlo__npy_type_parse(text, length, &d->dtype, &d->is_byte_swapped);
-  if (status != RLO_OK) {
-    return rlo__status_prefix(status, "byte %zu of the .npy file: ", position);
-  }
-  return RLO_OK;
+  return rlo__status_prefix(status, "byte %zu of the .npy file: ", position);
 }
 
 /* Note that a key was read; false if it was there before. */

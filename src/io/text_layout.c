@@ -87,11 +87,9 @@ static rlo_status parse_tile(rlo__text_parser *p) {
     }
   }
   RLO_TRY(rlo__lexer_advance(p->lexer));
-  rlo_status status = rlo_layout_add_tile(&p->shape.layout, dims, rank);
-  if (status != RLO_OK) {
-    return rlo__status_prefix(status, "position %zu: ", position);
-  }
-  return RLO_OK;
+  return rlo__status_prefix(rlo_layout_add_tile(&p->shape.layout, dims, rank),
+                            "position %zu: ",
+                            position);
 }
 
 static rlo_status parse_tiles(rlo__text_parser *p) {
@@ -284,10 +282,7 @@ static rlo_status add_split(rlo__text_parser *p,
   }
   rlo_status status = rlo_layout_add_split(
       layout, split->dimension, split->indices, split->num_indices);
-  if (status != RLO_OK) {
-    return rlo__status_prefix(status, "position %zu: ", position);
-  }
-  return RLO_OK;
+  return rlo__status_prefix(status, "position %zu: ", position);
 }
 
 /* '(' INT ':' INT {',' INT} ')' */
@@ -453,11 +448,8 @@ static rlo_status take_rank(rlo__text_parser *p) {
   p->shape.rank = p->num_minor_to_major;
   rlo_status status =
       rlo_permutation_validate(p->shape.layout.minor_to_major, p->shape.rank);
-  if (status != RLO_OK) {
-    return rlo__status_prefix(
-        status, "position %zu: minor_to_major: ", p->minor_to_major_position);
-  }
-  return RLO_OK;
+  return rlo__status_prefix(
+      status, "position %zu: minor_to_major: ", p->minor_to_major_position);
 }
 
 /* '{' minor_to_major [':' properties] '}' */

@@ -135,12 +135,6 @@ rlo_status rlo_layout_parse(const char *text,
   return RLO_OK;
 }
 
-static rlo_status at_position(rlo_status status, size_t position) {
-  return status == RLO_OK
-             ? status
-             : rlo__status_prefix(status, "position %zu: ", position);
-}
-
 /* The parser has room for one array: the recursion takes little stack. */
 typedef struct tree_parser {
   rlo__text_parser array;
@@ -157,7 +151,7 @@ static rlo_status parse_array(tree_parser *t,
   memset(p, 0, sizeof *p);
   p->lexer = lexer;
   RLO_TRY(parse_one_array(p, expected));
-  RLO_TRY(at_position(finish_array(p), position));
+  RLO_TRY(rlo__status_prefix(finish_array(p), "position %zu: ", position));
   return rlo__tree_make_leaf(kind, &p->shape, out_tree);
 }
 
@@ -249,8 +243,9 @@ static rlo_status parse_subshape(tree_parser *t,
                                  int32_t depth,
                                  rlo_shape_tree **out_tree) {
   const rlo__lexer *lexer = t->array.lexer;
-  RLO_TRY(at_position(rlo__tree_check(++t->num_nodes, depth),
-                      lexer->token.position));
+  RLO_TRY(rlo__status_prefix(rlo__tree_check(++t->num_nodes, depth),
+                             "position %zu: ",
+                             lexer->token.position));
   return rlo__lexer_is_at(lexer, "(") ? parse_tuple(t, depth, out_tree)
                                       : parse_leaf(t, out_tree);
 }

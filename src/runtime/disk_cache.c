@@ -485,9 +485,7 @@ static rlo_status visit_entries(const rlo__directory *directory,
     }
   }
   rlo__free(files);
-  return status == RLO_OK
-             ? status
-             : rlo__status_prefix(status, "cache \"%s\": ", info->path);
+  return rlo__status_prefix(status, "cache \"%s\": ", info->path);
 }
 
 /** Tells of the directory, and deletes its entries if `is_clearing`.

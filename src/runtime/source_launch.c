@@ -243,12 +243,10 @@ static rlo_status set_argument(cl_kernel kernel,
                                bytes,
                                launch->function);
   }
-  rlo_status status = rlo__cl_error_check("clSetKernelArg", code);
-  return status == RLO_OK ? RLO_OK
-                          : rlo__status_prefix(status,
-                                               "argument %d of function '%s': ",
-                                               index,
-                                               launch->function);
+  return rlo__status_prefix(rlo__cl_error_check("clSetKernelArg", code),
+                            "argument %d of function '%s': ",
+                            index,
+                            launch->function);
 }
 
 /* The caller's options, and that the driver keeps what parameters are called

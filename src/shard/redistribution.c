@@ -40,8 +40,8 @@ static rlo_status check_side(const rlo_sharding *sharding,
                              const rlo_shape *shape,
                              int64_t num_devices,
                              const char *side) {
-  rlo_status status = rlo_sharding_validate(sharding, shape, num_devices);
-  return status == RLO_OK ? RLO_OK : rlo__status_prefix(status, "%s: ", side);
+  return rlo__status_prefix(
+      rlo_sharding_validate(sharding, shape, num_devices), "%s: ", side);
 }
 
 static rlo_status init(const rlo_redistribution_options *o,

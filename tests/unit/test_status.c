@@ -109,6 +109,8 @@ RLO_TEST(test_status__prefix_goes_in_front) {
   ck_assert_int_eq(RLO_FAIL(RLO_PARSE, "a digit is missing"), RLO_PARSE);
   ck_assert_int_eq(rlo__status_prefix(RLO_PARSE, "operand %d: ", 2), RLO_PARSE);
   ck_assert_str_eq(rlo_error_last()->message, "operand 2: a digit is missing");
+  ck_assert_int_eq(rlo__status_prefix(RLO_OK, "operand %d: ", 3), RLO_OK);
+  ck_assert_str_eq(rlo_error_last()->message, "operand 2: a digit is missing");
   char words[2000];
   memset(words, 'x', sizeof words);
   words[sizeof words - 1] = '\0';

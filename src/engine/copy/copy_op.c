@@ -8,8 +8,7 @@
 
 /* Names the operation in the message of a failure. */
 static rlo_status name_op(rlo_status status, const rlo__copy_op *op) {
-  return status == RLO_OK ? RLO_OK
-                          : rlo__status_prefix(status, "%s: ", op->name);
+  return rlo__status_prefix(status, "%s: ", op->name);
 }
 
 rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {

@@ -259,10 +259,8 @@ static rlo_status check_item(const rlo_attribute *item,
                     type_name(item->type));
   }
   if (item->type == RLO_ATTRIBUTE_MAP) {
-    rlo_status status = check_map(item->value.map, depth + 1);
-    return status == RLO_OK
-               ? RLO_OK
-               : rlo__status_prefix(status, "in '%s': ", item->name);
+    return rlo__status_prefix(
+        check_map(item->value.map, depth + 1), "in '%s': ", item->name);
   }
   for (int32_t i = 0; i < item->count && is_list(item) &&
                       (item->type & RLO_ATTRIBUTE_STRING) != 0;
@@ -362,10 +360,8 @@ rlo_status rlo_attributes_check(const rlo_attributes *attributes,
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "%s: %d attribute specs", kernel_name, count);
   }
-  rlo_status status = rlo__attributes_check_items(attributes);
-  if (status != RLO_OK) {
-    return rlo__status_prefix(status, "%s: ", kernel_name);
-  }
+  RLO_TRY(rlo__status_prefix(
+      rlo__attributes_check_items(attributes), "%s: ", kernel_name));
   for (int32_t i = 0; attributes != NULL && i < attributes->count; ++i) {
     RLO_TRY(check_known(attributes, i, kernel_name, specs, count));
   }
