@@ -220,13 +220,6 @@ int64_t rlo__arith_block_points(const rlo__family_query *query) {
   return query->block_points > 0 ? query->block_points : RLO_SUM_BLOCK;
 }
 
-rlo_status rlo__arith_define_block(const rlo__family_query *query,
-                                   rlo__launch *launch) {
-  return query->block_points > 0
-             ? rlo__launch_define(launch, "RLO_SUM_BLOCK", query->block_points)
-             : RLO_OK;
-}
-
 rlo_status rlo__arith_sum_levels(const rlo__family_query *query,
                                  int64_t *out_levels) {
   const rlo_problem *problem = query->problem;
@@ -246,7 +239,8 @@ rlo_status rlo__arith_sum_levels(const rlo__family_query *query,
   return RLO_OK;
 }
 
-rlo_status rlo__arith_define(const rlo_problem *problem, rlo__launch *launch) {
+/* Adds the constants of arith.cl except RLO_LANES and RLO_SUM_BLOCK. */
+static rlo_status define(const rlo_problem *problem, rlo__launch *launch) {
   static const char *const src_names[8] = {"RLO_SRC_CLASS",
                                            "RLO_SRC_BYTES",
                                            "RLO_SRC_BITS",
@@ -308,7 +302,8 @@ rlo_status rlo__arith_add_numbers(const rlo_problem *problem,
       launch, RLO__ARGUMENT_LONG8, numbers, 2 * RLO_MAX_ELEMENT_STEPS);
 }
 
-void rlo__arith_describe(const rlo_problem *problem, rlo__str *words) {
+/* Appends a description, such as "f32 to bf16 in f32, summed". */
+static void describe(const rlo_problem *problem, rlo__str *words) {
   static const char *const computes[] = {"integers", "f32", "f64"};
   const rlo_arithmetic *a = &problem->arithmetic;
   rlo__str_printf(words,
@@ -344,7 +339,10 @@ rlo_status rlo__arith_define_ends(const rlo_problem *problem,
 rlo_status rlo__arith_begin(const rlo__family_query *query,
                             rlo__launch *launch) {
   rlo__str words = rlo__str_over(launch->parameters, sizeof launch->parameters);
-  rlo__arith_describe(query->problem, &words);
-  RLO_TRY(rlo__arith_define(query->problem, launch));
-  return rlo__arith_define_block(query, launch);
+  describe(query->problem, &words);
+  RLO_TRY(define(query->problem, launch));
+  /* The kernel has a number of its own. */
+  return query->block_points > 0
+             ? rlo__launch_define(launch, "RLO_SUM_BLOCK", query->block_points)
+             : RLO_OK;
 }

@@ -20,10 +20,6 @@ RLO_NODISCARD rlo_status rlo__arith_check(const rlo_problem *problem,
  */
 RLO_NODISCARD rlo_status rlo__arith_split_parts(rlo_problem *problem);
 
-/** Adds the constants of arith.cl except RLO_LANES. */
-RLO_NODISCARD rlo_status rlo__arith_define(const rlo_problem *problem,
-                                           rlo__launch *launch);
-
 /** Adds all constants that depend on what a query computes, and begins the
  *  launch's description with it. */
 RLO_NODISCARD rlo_status rlo__arith_begin(const rlo__family_query *query,
@@ -46,17 +42,10 @@ RLO_NODISCARD rlo_status rlo__arith_sum_levels(const rlo__family_query *query,
 /** Points of a block of the query's sum. */
 int64_t rlo__arith_block_points(const rlo__family_query *query);
 
-/** Adds RLO_SUM_BLOCK, where it is another than the kernel's own. */
-RLO_NODISCARD rlo_status rlo__arith_define_block(const rlo__family_query *query,
-                                                 rlo__launch *launch);
-
 /** Tells if arith.cl computes a problem sixteen values at a time. */
 bool rlo__arith_has_vectors(const rlo_problem *problem);
 
 /** Number of summed axes of a canonical problem. They are its last ones. */
 int32_t rlo__arith_num_sum_axes(const rlo_problem *problem);
-
-/** Appends a description, such as "f32 to bf16 in f32, summed". */
-void rlo__arith_describe(const rlo_problem *problem, rlo__str *words);
 
 #endif

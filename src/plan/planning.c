@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "ir/problem.h"
+#include "ir/update.h"
 #include "ir/widen.h"
 #include "plan/arith.h"
 #include "plan/geometry.h"
@@ -346,7 +347,11 @@ static bool is_eligible(const rlo__planning *p,
                         rlo__str *why) {
   if (rlo_problem_loads(p->query.problem) &&
       (family->traits & RLO__FAMILY_LOADS) == 0) {
-    return RLO__REFUSE(why, "it loads indices, which the kernel cannot");
+    return RLO__REFUSE(why,
+                       "it reads %s, which the kernel cannot",
+                       rlo__problem_operand_term(p->query.problem) >= 0
+                           ? "an operand"
+                           : "indices");
   }
   if (p->query.problem->update == RLO_UPDATE_COMBINE &&
       (family->traits & RLO__FAMILY_COMPUTES) == 0) {

@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "relayout/ops.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
+#include "support/shape_of.h"
 #include "support/suite.h"
 
 static test_plan plan;
@@ -227,6 +230,25 @@ RLO_TEST(test_planner__movers_refuse_to_compute) {
   test_plan_run(&plan);
   ck_assert_str_eq(test_plan_candidate(&plan, "compute_rows")->reason,
                    "it moves bits and computes nothing");
+}
+
+/* Both are a third memory. */
+RLO_TEST(test_planner__a_refusal_names_the_third_memory) {
+  rlo_shape shape = test_shape_of("f32[6,7]");
+  rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
+  options.steps[0] = (rlo_element_step){RLO_ELEMENT_SCALE_BY, {0.0}};
+  options.num_steps = 1;
+  options.operand_dim = 1;
+  expect_ok(
+      rlo_relayout_combine(&shape, &shape, NULL, &options, &plan.problem));
+  test_plan_run(&plan);
+  ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
+                   "it reads an operand, which the kernel cannot");
+  test_plan_segment_sum(
+      "f32[5000,300]", "s32[5000]", "f32[100,300]", &plan.problem);
+  test_plan_run(&plan);
+  ck_assert_str_eq(test_plan_candidate(&plan, "rows")->reason,
+                   "it reads indices, which the kernel cannot");
 }
 
 RLO_TEST(test_planner__sums_go_along_rows_or_down_columns) {
