@@ -6,42 +6,72 @@
 #include "relayout/ops.h"
 #include "relayout/xla/layout_util.h"
 
-/* Reshape, transpose, reshape: blocks move between dimensions. On failure the
- * chain is unchanged. */
-static rlo_status regroup(rlo_chain *chain,
-                          const int64_t *dims,
-                          int32_t rank,
-                          const int32_t *permutation,
-                          const int64_t *result_dims,
-                          int32_t result_rank) {
-  rlo_chain *trial = NULL;
-  rlo_status status;
-  RLO_TRY_GOTO(rlo_chain_clone(chain, &trial));
-  RLO_TRY_GOTO(rlo_chain_reshape(trial, dims, rank));
-  RLO_TRY_GOTO(rlo_chain_transpose(trial, permutation));
-  RLO_TRY_GOTO(rlo_chain_reshape(trial, result_dims, result_rank));
-  rlo__chain_swap(chain, trial);
-fail:
+/*
+ * Both directions are reshape, transpose, reshape, with a pad before or a slice
+ * after them. Between the reshapes the blocks have dimensions of their own:
+ *
+ *                          outside                       inside
+ *   space and depth    n, s_1, b_1, s_2, b_2, ...    n, s_1, s_2, ...
+ *                      with c in its place           with b_1, b_2, ..., c in
+ *                                                    its place
+ *   space and batch    n, s_1, b_1, ..., s_m, b_m,   b_1, ..., b_m, n,
+ *                      rest                          s_1, ..., s_m, rest
+ */
+typedef struct block_plan {
+  int32_t rank;
+  int64_t outside[RLO_MAX_RANK];
+  /** inside[k] = outside[to_inside[k]]. */
+  int32_t to_inside[RLO_MAX_RANK];
+  /** The dimensions of the array with blocks in the depth or the batch, and
+   *  with blocks in space, padded or not yet cropped. */
+  int64_t packed[RLO_MAX_RANK], spread[RLO_MAX_RANK];
+  /** What the pad adds and the slice cuts off, for all dimensions. */
+  bool has_margins;
+  int64_t low[RLO_MAX_RANK], high[RLO_MAX_RANK];
+} block_plan;
+
+static rlo_status from_space(rlo_chain *chain, const block_plan *p) {
+  int32_t rank = chain->shape.rank;
+  if (p->has_margins) {
+    RLO_TRY(rlo_chain_pad(chain, p->low, p->high, NULL, NULL));
+  }
+  RLO_TRY(rlo_chain_reshape(chain, p->outside, p->rank));
+  RLO_TRY(rlo_chain_transpose(chain, p->to_inside));
+  return rlo_chain_reshape(chain, p->packed, rank);
+}
+
+static rlo_status to_space(rlo_chain *chain, const block_plan *p) {
+  int32_t rank = chain->shape.rank;
+  int64_t inside[RLO_MAX_RANK];
+  int32_t to_outside[RLO_MAX_RANK];
+  int64_t end[RLO_MAX_RANK];
+  for (int32_t k = 0; k < p->rank; ++k) {
+    inside[k] = p->outside[p->to_inside[k]];
+  }
+  rlo_permutation_inverse(p->to_inside, p->rank, to_outside);
+  RLO_TRY(rlo_chain_reshape(chain, inside, p->rank));
+  RLO_TRY(rlo_chain_transpose(chain, to_outside));
+  RLO_TRY(rlo_chain_reshape(chain, p->spread, rank));
+  for (int32_t k = 0; k < rank; ++k) {
+    end[k] = p->spread[k] - p->high[k];
+  }
+  return p->has_margins ? rlo_chain_slice(chain, p->low, end, NULL) : RLO_OK;
+}
+
+/* Runs one of them on a clone: on failure the chain is unchanged. */
+static rlo_status move_blocks(rlo_chain *chain,
+                              rlo_status (*move)(rlo_chain *chain,
+                                                 const block_plan *p),
+                              const block_plan *p) {
+  rlo_chain *trial;
+  RLO_TRY(rlo_chain_clone(chain, &trial));
+  rlo_status status = move(trial, p);
+  if (status == RLO_OK) {
+    rlo__chain_swap(chain, trial);
+  }
   rlo_chain_release(trial);
   return status;
 }
-
-/*
- * Both directions are reshape, transpose, reshape. Between the reshapes the
- * blocks have dimensions of their own:
- *
- *   outside the channels   n, s_1, b_1, s_2, b_2, ... with c in its place
- *   inside them            n, s_1, s_2, ... with b_1, b_2, ..., c in its place
- */
-typedef struct depth_plan {
-  int32_t rank;
-  int64_t outside[RLO_MAX_RANK];
-  int64_t inside[RLO_MAX_RANK];
-  /** inside[k] = outside[to_inside[k]]. */
-  int32_t to_inside[RLO_MAX_RANK];
-  /** The results in both directions. */
-  int64_t deep[RLO_MAX_RANK], wide[RLO_MAX_RANK];
-} depth_plan;
 
 static rlo_status check_depth(const char *operation,
                               const rlo_shape *src,
@@ -70,13 +100,13 @@ static rlo_status check_depth(const char *operation,
 
 /* `counts` are the sizes of the array with blocks inside the channels,
  * `channels` the channels without blocks. */
-static rlo_status make_depth_plan(const char *operation,
-                                  const rlo_shape *src,
-                                  const int64_t *counts,
-                                  int64_t channels,
-                                  int64_t block,
-                                  int32_t channel_dim,
-                                  depth_plan *out) {
+static rlo_status plan_depth(const char *operation,
+                             const rlo_shape *src,
+                             const int64_t *counts,
+                             int64_t channels,
+                             int64_t block,
+                             int32_t channel_dim,
+                             block_plan *out) {
   int32_t at = 0;
   int32_t outside_of[RLO_MAX_RANK];
   int32_t block_of[RLO_MAX_RANK] = {0};
@@ -85,13 +115,13 @@ static rlo_status make_depth_plan(const char *operation,
     bool is_spatial = k != 0 && k != channel_dim;
     outside_of[k] = at;
     out->outside[at++] = k == channel_dim ? channels : counts[k];
-    out->wide[k] = out->outside[at - 1];
+    out->spread[k] = out->outside[at - 1];
     if (!is_spatial) {
       continue;
     }
     block_of[k] = at;
     out->outside[at++] = block;
-    if (!rlo__mul(counts[k], block, &out->wide[k]) ||
+    if (!rlo__mul(counts[k], block, &out->spread[k]) ||
         !rlo__mul(deep, block, &deep)) {
       return RLO_FAIL(RLO_OVERFLOW,
                       "%s: a block of %lld takes dimension %d beyond 64 bits",
@@ -103,7 +133,7 @@ static rlo_status make_depth_plan(const char *operation,
   out->rank = at;
   at = 0;
   for (int32_t k = 0; k < src->rank; ++k) {
-    out->deep[k] = k == channel_dim ? deep : counts[k];
+    out->packed[k] = k == channel_dim ? deep : counts[k];
     for (int32_t s = 1; k == channel_dim && s < src->rank; ++s) {
       if (s != channel_dim) {
         out->to_inside[at++] = block_of[s];
@@ -111,16 +141,13 @@ static rlo_status make_depth_plan(const char *operation,
     }
     out->to_inside[at++] = outside_of[k];
   }
-  for (int32_t k = 0; k < out->rank; ++k) {
-    out->inside[k] = out->outside[out->to_inside[k]];
-  }
   return RLO_OK;
 }
 
 static rlo_status plan_to_depth(const rlo_shape *src,
                                 int64_t block,
                                 int32_t channel_dim,
-                                depth_plan *out) {
+                                block_plan *out) {
   RLO_TRY(check_depth("space_to_depth", src, block, channel_dim));
   int64_t counts[RLO_MAX_RANK];
   for (int32_t k = 0; k < src->rank; ++k) {
@@ -135,19 +162,19 @@ static rlo_status plan_to_depth(const rlo_shape *src,
                       (long long)src->dims[k]);
     }
   }
-  return make_depth_plan("space_to_depth",
-                         src,
-                         counts,
-                         src->dims[channel_dim],
-                         block,
-                         channel_dim,
-                         out);
+  return plan_depth("space_to_depth",
+                    src,
+                    counts,
+                    src->dims[channel_dim],
+                    block,
+                    channel_dim,
+                    out);
 }
 
 static rlo_status plan_from_depth(const rlo_shape *src,
                                   int64_t block,
                                   int32_t channel_dim,
-                                  depth_plan *out) {
+                                  block_plan *out) {
   RLO_TRY(check_depth("depth_to_space", src, block, channel_dim));
   int64_t channels = src->dims[channel_dim];
   for (int32_t s = 2; s < src->rank; ++s) {
@@ -161,7 +188,7 @@ static rlo_status plan_from_depth(const rlo_shape *src,
     }
     channels /= block;
   }
-  return make_depth_plan(
+  return plan_depth(
       "depth_to_space", src, src->dims, channels, block, channel_dim, out);
 }
 
@@ -169,46 +196,23 @@ rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
                                     int64_t block,
                                     int32_t channel_dim) {
   RLO_REQUIRE(chain);
-  depth_plan p = {0};
+  block_plan p = {0};
   RLO_TRY(rlo__dim_find(
       "space_to_depth", channel_dim, chain->shape.rank, &channel_dim));
   RLO_TRY(plan_to_depth(&chain->shape, block, channel_dim, &p));
-  return regroup(
-      chain, p.outside, p.rank, p.to_inside, p.deep, chain->shape.rank);
+  return move_blocks(chain, from_space, &p);
 }
 
 rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
                                     int64_t block,
                                     int32_t channel_dim) {
   RLO_REQUIRE(chain);
-  depth_plan p = {0};
-  int32_t to_outside[RLO_MAX_RANK];
+  block_plan p = {0};
   RLO_TRY(rlo__dim_find(
       "depth_to_space", channel_dim, chain->shape.rank, &channel_dim));
   RLO_TRY(plan_from_depth(&chain->shape, block, channel_dim, &p));
-  rlo_permutation_inverse(p.to_inside, p.rank, to_outside);
-  return regroup(
-      chain, p.inside, p.rank, to_outside, p.wide, chain->shape.rank);
+  return move_blocks(chain, to_space, &p);
 }
-
-/*
- * Both directions are reshape, transpose, reshape, with a pad before or a slice
- * after them. Between the reshapes the blocks have dimensions of their own:
- *
- *   outside the batch   n, s_1, b_1, ..., s_m, b_m, rest
- *   inside it           b_1, ..., b_m, n, s_1, ..., s_m, rest
- */
-typedef struct batch_plan {
-  int32_t rank;
-  int64_t outside[RLO_MAX_RANK];
-  int64_t inside[RLO_MAX_RANK];
-  int32_t to_inside[RLO_MAX_RANK];
-  /** The dimensions with blocks in the batch; with blocks in space, padded or
-   * not yet cropped; and cropped. */
-  int64_t batched[RLO_MAX_RANK], padded[RLO_MAX_RANK], cropped[RLO_MAX_RANK];
-  /** For all dimensions. */
-  int64_t low[RLO_MAX_RANK], high[RLO_MAX_RANK];
-} batch_plan;
 
 static rlo_status read_attributes(const char *operation,
                                   const rlo_shape *src,
@@ -216,7 +220,7 @@ static rlo_status read_attributes(const char *operation,
                                   const int64_t *low,
                                   const int64_t *high,
                                   int32_t count,
-                                  batch_plan *out) {
+                                  block_plan *out) {
   if (count < 0 || count >= src->rank) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "%s: %d spatial dimensions of an array of rank %d",
@@ -251,33 +255,31 @@ static rlo_status read_attributes(const char *operation,
   return RLO_OK;
 }
 
-/* Fills in what follows from the batch without blocks and out->padded. */
-static rlo_status make_plan(const char *operation,
-                            const rlo_shape *src,
-                            const int64_t *blocks,
-                            int64_t batch,
-                            int32_t count,
-                            batch_plan *out) {
+/* Fills in what follows from the batch without blocks and out->spread. */
+static rlo_status plan_batch(const char *operation,
+                             const rlo_shape *src,
+                             const int64_t *blocks,
+                             int64_t batch,
+                             int32_t count,
+                             block_plan *out) {
   int32_t at = 0;
   out->rank = src->rank + count;
-  out->padded[0] = out->cropped[0] = batch;
+  out->spread[0] = batch;
+  out->has_margins = true;
   for (int32_t k = 0; k < src->rank; ++k) {
     bool is_spatial = k >= 1 && k <= count;
     int64_t block = is_spatial ? blocks[k - 1] : 1;
     out->to_inside[count + k] = at;
-    out->outside[at++] = out->batched[k] = out->padded[k] / block;
+    out->outside[at++] = out->packed[k] = out->spread[k] / block;
     if (is_spatial) {
       out->to_inside[k - 1] = at;
       out->outside[at++] = block;
     }
   }
   for (int32_t k = 0; k < count; ++k) {
-    if (!rlo__mul(out->batched[0], blocks[k], &out->batched[0])) {
+    if (!rlo__mul(out->packed[0], blocks[k], &out->packed[0])) {
       return RLO_FAIL(RLO_OVERFLOW, "%s: the batch exceeds 64 bits", operation);
     }
-  }
-  for (int32_t k = 0; k < out->rank; ++k) {
-    out->inside[k] = out->outside[out->to_inside[k]];
   }
   return RLO_OK;
 }
@@ -287,26 +289,25 @@ static rlo_status plan_to_batch(const rlo_shape *src,
                                 const int64_t *low,
                                 const int64_t *high,
                                 int32_t count,
-                                batch_plan *out) {
+                                block_plan *out) {
   const char *operation = "space_to_batch";
   RLO_TRY(read_attributes(operation, src, blocks, low, high, count, out));
   for (int32_t k = 0; k < src->rank; ++k) {
-    out->cropped[k] = src->dims[k];
-    if (!rlo__add(src->dims[k], out->low[k], &out->padded[k]) ||
-        !rlo__add(out->padded[k], out->high[k], &out->padded[k])) {
+    if (!rlo__add(src->dims[k], out->low[k], &out->spread[k]) ||
+        !rlo__add(out->spread[k], out->high[k], &out->spread[k])) {
       return RLO_FAIL(
           RLO_OVERFLOW, "space_to_batch: dimension %d exceeds 64 bits", k);
     }
-    if (k >= 1 && k <= count && out->padded[k] % blocks[k - 1] != 0) {
+    if (k >= 1 && k <= count && out->spread[k] % blocks[k - 1] != 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "space_to_batch: a block of %lld does not divide "
                       "dimension %d, which padded has size %lld",
                       (long long)blocks[k - 1],
                       k,
-                      (long long)out->padded[k]);
+                      (long long)out->spread[k]);
     }
   }
-  return make_plan(operation, src, blocks, src->dims[0], count, out);
+  return plan_batch(operation, src, blocks, src->dims[0], count, out);
 }
 
 static rlo_status plan_from_batch(const rlo_shape *src,
@@ -314,7 +315,7 @@ static rlo_status plan_from_batch(const rlo_shape *src,
                                   const int64_t *low,
                                   const int64_t *high,
                                   int32_t count,
-                                  batch_plan *out) {
+                                  block_plan *out) {
   const char *operation = "batch_to_space";
   RLO_TRY(read_attributes(operation, src, blocks, low, high, count, out));
   int64_t batch = src->dims[0];
@@ -328,23 +329,21 @@ static rlo_status plan_from_batch(const rlo_shape *src,
                       (long long)src->dims[0]);
     }
     batch /= block;
-    if (!rlo__mul(src->dims[k], block, &out->padded[k])) {
+    if (!rlo__mul(src->dims[k], block, &out->spread[k])) {
       return RLO_FAIL(
           RLO_OVERFLOW, "batch_to_space: dimension %d exceeds 64 bits", k);
     }
-    out->cropped[k] = out->padded[k] - out->low[k];
-    if (out->cropped[k] < out->high[k]) {
+    if (out->spread[k] - out->low[k] < out->high[k]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "batch_to_space: low %lld and high %lld take more than "
                       "the %lld that dimension %d has",
                       (long long)out->low[k],
                       (long long)out->high[k],
-                      (long long)out->padded[k],
+                      (long long)out->spread[k],
                       k);
     }
-    out->cropped[k] -= out->high[k];
   }
-  return make_plan(operation, src, blocks, batch, count, out);
+  return plan_batch(operation, src, blocks, batch, count, out);
 }
 
 rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
@@ -354,32 +353,9 @@ rlo_status rlo_chain_space_to_batch(rlo_chain *chain,
                                     int32_t count) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(blocks, count);
-  batch_plan p = {0};
-  rlo_chain *trial;
+  block_plan p = {0};
   RLO_TRY(plan_to_batch(&chain->shape, blocks, low, high, count, &p));
-  RLO_TRY(rlo_chain_clone(chain, &trial));
-  rlo_status status = rlo_chain_pad(trial, p.low, p.high, NULL, NULL);
-  if (status == RLO_OK) {
-    status = regroup(
-        trial, p.outside, p.rank, p.to_inside, p.batched, trial->shape.rank);
-  }
-  if (status == RLO_OK) {
-    rlo__chain_swap(chain, trial);
-  }
-  rlo_chain_release(trial);
-  return status;
-}
-
-static rlo_status to_space(rlo_chain *chain, const batch_plan *p) {
-  int32_t to_outside[RLO_MAX_RANK];
-  int64_t end[RLO_MAX_RANK];
-  rlo_permutation_inverse(p->to_inside, p->rank, to_outside);
-  RLO_TRY(regroup(
-      chain, p->inside, p->rank, to_outside, p->padded, chain->shape.rank));
-  for (int32_t k = 0; k < chain->shape.rank; ++k) {
-    end[k] = p->low[k] + p->cropped[k];
-  }
-  return rlo_chain_slice(chain, p->low, end, NULL);
+  return move_blocks(chain, from_space, &p);
 }
 
 rlo_status rlo_chain_batch_to_space(rlo_chain *chain,
@@ -389,14 +365,7 @@ rlo_status rlo_chain_batch_to_space(rlo_chain *chain,
                                     int32_t count) {
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(blocks, count);
-  batch_plan p = {0};
-  rlo_chain *trial;
+  block_plan p = {0};
   RLO_TRY(plan_from_batch(&chain->shape, blocks, low, high, count, &p));
-  RLO_TRY(rlo_chain_clone(chain, &trial));
-  rlo_status status = to_space(trial, &p);
-  if (status == RLO_OK) {
-    rlo__chain_swap(chain, trial);
-  }
-  rlo_chain_release(trial);
-  return status;
+  return move_blocks(chain, to_space, &p);
 }
