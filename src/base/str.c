@@ -93,13 +93,12 @@ void rlo__str_append_char(rlo__str *str, char c) {
 }
 
 void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments) {
+  size_t start = stored_length(str);
+  char *room = str->data == NULL ? NULL : str->data + start;
+  size_t room_bytes = str->data == NULL ? 0 : str->capacity_bytes - start;
   va_list again;
   va_copy(again, arguments);
-  size_t start = stored_length(str);
-  int length = vsnprintf(str->data == NULL ? NULL : str->data + start,
-                         str->capacity_bytes - (str->data == NULL ? 0 : start),
-                         format,
-                         arguments);
+  int length = vsnprintf(room, room_bytes, format, arguments);
   if (length < 0) {
     str->has_failed = true;
     if (str->data != NULL && str->capacity_bytes > 0) {

@@ -357,10 +357,11 @@ static int run(int argc, char **argv) {
   if (room == NULL) {
     return rlo__fail("cannot get memory for %d arguments", argc);
   }
-  op_arguments arguments = {.request = {.alpha = 1.0,
-                                        .attributes.texts = room,
-                                        .inputs.texts = room + argc,
-                                        .from.texts = room + 2 * argc}};
+  op_arguments arguments = {
+      .request = {.alpha = 1.0,
+                  .attributes.texts = room,
+                  .inputs.texts = room + argc,
+                  .from.texts = room + (ptrdiff_t)2 * argc}};
   int code = take_arguments(argc, argv, &arguments);
   if (code == RLO__EXIT_OK) {
     code = arguments.is_listing

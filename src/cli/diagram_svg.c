@@ -103,7 +103,7 @@ static void add_diagram(rlo__str *out,
                   "\" height=\"%" PRId32
                   "\">\n%s"
                   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-                  columns * CELL_X + 2 * MARGIN,
+                  columns * CELL_X + (int64_t)2 * MARGIN,
                   bottom + diagram->num_lines * CELL_Y + MARGIN,
                   style);
   add_text(out, "title", MARGIN, MARGIN + CELL_Y, title);

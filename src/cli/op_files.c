@@ -55,13 +55,13 @@ static int take_inputs(rlo__op *op) {
   const bool is_named = request->inputs.count > 0;
   char **names = calloc((size_t)op->num_inputs, sizeof(*names));
   int32_t *places = calloc((size_t)op->num_inputs, sizeof(*places));
-  int code = RLO__EXIT_OK;
-  if (names == NULL || places == NULL) {
-    code = rlo__fail("cannot get memory for %d names", op->num_inputs);
-  } else if (is_named) {
-    code = place_inputs(op, names, places);
-  }
-  for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_inputs; ++n) {
+  const bool has_memory = names != NULL && places != NULL;
+  int code = !has_memory
+                 ? rlo__fail("cannot get memory for %d names", op->num_inputs)
+             : is_named ? place_inputs(op, names, places)
+                        : RLO__EXIT_OK;
+  const bool has_places = has_memory && code == RLO__EXIT_OK;
+  for (int32_t n = 0; has_places && n < op->num_inputs; ++n) {
     const int32_t place = is_named ? places[n] : n;
     op->paths[place] = is_named ? strchr(request->inputs.texts[n], '=') + 1
                                 : request->paths[n];

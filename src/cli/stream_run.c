@@ -229,8 +229,8 @@ static int create_storages(run *r) {
   const rlo__stream *s = r->stream;
   rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
   hints.is_direct = s->options->is_direct;
-  r->storages = rlo__alloc_array((size_t)(s->num_sources + s->num_outputs),
-                                 sizeof(rlo_storage *));
+  r->storages = rlo__alloc_array(
+      (size_t)s->num_sources + (size_t)s->num_outputs, sizeof(rlo_storage *));
   if (r->storages == NULL) {
     return rlo__fail_last();
   }

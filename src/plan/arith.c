@@ -294,7 +294,7 @@ rlo_status rlo__arith_add_numbers(const rlo_problem *problem,
   const rlo_arithmetic *a = &problem->arithmetic;
   rlo__compute compute = rlo__arithmetic_compute(a);
   int64_t numbers[2 * RLO_MAX_ELEMENT_STEPS] = {0};
-  for (int32_t s = 0; s < a->num_steps; ++s) {
+  for (size_t s = 0; s < (size_t)a->num_steps; ++s) {
     numbers[2 * s] = number_bits(compute, a->steps[s].numbers[0]);
     numbers[2 * s + 1] = number_bits(compute, a->steps[s].numbers[1]);
   }

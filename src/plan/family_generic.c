@@ -51,7 +51,7 @@ static rlo_status gather_emit(const rlo__family_query *query,
                        "segments of %lld, %lld to a group, units of %d bytes, "
                        "%d %s, %d guards",
                        (long long)cut.segment,
-                       (long long)(cut.local * pieces),
+                       (long long)cut.local * pieces,
                        problem->unit_bits / 8,
                        problem->num_terms,
                        rlo_problem_loads(problem) ? "terms" : "quotients",

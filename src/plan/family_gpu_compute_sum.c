@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/arithmetic.h"
@@ -207,7 +209,8 @@ static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   int32_t last = problem->num_axes - 1;
   sum_plan plan;
-  (void)choose(query, &plan, NULL);
+  const bool is_chosen = choose(query, &plan, NULL);
+  assert(is_chosen);
   /* The axes of the sum's blocks, as the vectors of the kernel. */
   int32_t count = plan.sum.num_axes;
   int64_t extents[RLO__GRID_MAX_AXES];

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/update.h"
@@ -204,7 +206,8 @@ static double judge(const rlo__family_query *query, rlo__str *why) {
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   compute_plan plan;
-  (void)choose(query, &plan, NULL);
+  const bool is_chosen = choose(query, &plan, NULL);
+  assert(is_chosen);
   const rlo__constant constants[] = {{"RLO_TURNS", plan.is_turned},
                                      {"RLO_WIDE", plan.wide},
                                      {"RLO_TILE_A", plan.tile_a},

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include <string.h>
 
 #include "base/checked.h"
@@ -87,7 +89,7 @@ static void join_lanes(const int64_t *low,
                        const int64_t *high,
                        int32_t num_high,
                        int64_t out[2 * LANES]) {
-  memset(out, 0, 2 * LANES * sizeof out[0]);
+  memset(out, 0, sizeof(int64_t[2 * LANES]));
   memcpy(out, low, (size_t)num_low * sizeof out[0]);
   memcpy(out + LANES, high, (size_t)num_high * sizeof out[0]);
 }
@@ -225,7 +227,7 @@ static void describe(const rlo__gpu_packed_plan *plan, rlo__launch *launch) {
       (long long)unit_bytes,
       (long long)block->repeat,
       (long long)plan->stage.read_bytes,
-      (long long)(plan->write.word_units * unit_bytes),
+      (long long)plan->write.word_units * unit_bytes,
       (long long)block->src_run_bytes,
       (long long)block->dst_run_bytes);
 }
@@ -244,7 +246,8 @@ static int64_t lane_pieces(const rlo__gpu_packed_plan *plan,
 
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   rlo__gpu_packed_plan plan;
-  (void)choose(query, &plan, NULL);
+  const bool is_chosen = choose(query, &plan, NULL);
+  assert(is_chosen);
   const rlo__gpu_packed_walk *write = &plan.write;
   bool is_one_turn =
       write->run_axes > 1 && write->extents[0] >= write->word_units;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
@@ -220,7 +222,7 @@ static void describe(const row_plan *plan, rlo__launch *launch) {
       "rows of %lld units of %lld bytes, %lld bytes per lane%s",
       (long long)plan->row_units,
       (long long)unit_bytes,
-      (long long)(plan->wide_units * unit_bytes),
+      (long long)plan->wide_units * unit_bytes,
       plan->is_shifted ? " of two words" : "");
   if (plan->chunk_units < plan->row_units) {
     rlo__launch_describe(
@@ -236,7 +238,8 @@ static void describe(const row_plan *plan, rlo__launch *launch) {
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   row_plan plan;
-  (void)choose(query, &plan, NULL);
+  const bool is_chosen = choose(query, &plan, NULL);
+  assert(is_chosen);
   const rlo__grid_plan *group = &plan.group;
   int32_t batch = plan.batch_axis;
   int64_t piece_bytes = plan.wide_units * group->geometry.unit_bytes;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
@@ -326,7 +328,8 @@ static void describe(const tile_plan *plan, rlo__launch *launch) {
 static rlo_status emit(const rlo__family_query *query, rlo__launch *launch) {
   const rlo_problem *problem = query->problem;
   tile_plan plan;
-  (void)choose(query, &plan, NULL);
+  const bool is_chosen = choose(query, &plan, NULL);
+  assert(is_chosen);
   const rlo__grid_plan *group = &plan.group;
   const rlo__plane *plane = &plan.plane;
   bool is_joined = query->joined.bits > 0;

@@ -192,7 +192,8 @@ static rlo_status read_header(rlo__journal *journal) {
   unsigned char again[HEADER_BYTES];
   int64_t count;
   RLO_TRY(read_at(journal, 0, bytes, sizeof bytes, &count));
-  if (count < 2 * WORD_BYTES || memcmp(bytes, magic, sizeof magic) != 0) {
+  if (count < (int64_t)2 * WORD_BYTES ||
+      memcmp(bytes, magic, sizeof magic) != 0) {
     return RLO_FAIL(
         RLO_DATA_LOSS, "\"%s\" is not the journal of a job", journal->path);
   }
@@ -527,7 +528,7 @@ static rlo_status append_pages(rlo__journal *journal) {
   int error = 0;
   for (size_t n = 0; n < journal->num_pages && error == 0;) {
     size_t count = 0;
-    for (; n < journal->num_pages && count < RECORD_BYTES * MAX_RECORDS; ++n) {
+    for (; n < journal->num_pages && count < sizeof bytes; ++n) {
       if (journal->taken[n].boxes != journal->durable[n].boxes) {
         encode_record(journal, n, &journal->taken[n], bytes + count);
         count += RECORD_BYTES;

@@ -254,12 +254,10 @@ static void free_service(rlo_service *service) {
   if (service->poll_fd >= 0) {
     (void)close(service->poll_fd);
   }
-  while (service->num_conds > 0) {
-    rlo__cond_deinit(&service->conds[--service->num_conds]);
+  for (int32_t n = 0; n < RLO__SERVICE_NUM_CONDS; ++n) {
+    rlo__cond_deinit(&service->conds[n]);
   }
-  if (service->has_mutex) {
-    rlo__mutex_deinit(&service->mutex);
-  }
+  rlo__mutex_deinit(&service->mutex);
   rlo__free(service->threads);
   rlo__free(service);
 }
@@ -335,9 +333,8 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
   made->poll_fd = -1;
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&made->mutex));
-  made->has_mutex = true;
-  for (; made->num_conds < RLO__SERVICE_NUM_CONDS; ++made->num_conds) {
-    RLO_TRY_GOTO(rlo__cond_init(&made->conds[made->num_conds]));
+  for (int32_t n = 0; n < RLO__SERVICE_NUM_CONDS; ++n) {
+    RLO_TRY_GOTO(rlo__cond_init(&made->conds[n]));
   }
   RLO_TRY_GOTO(create_lanes(made, &read, contexts, num_contexts, copies));
   RLO_TRY_GOTO(rlo__place_create(NULL, NULL, false, &made->host));

@@ -41,21 +41,19 @@ typedef struct rlo__service_thread {
 struct rlo_service {
   /** Constant. */
   pid_t pid;
+  /** Some lane copies pieces to its device. */
+  bool copies;
   int64_t host_memory_bytes, device_memory_bytes;
   int32_t io_threads, max_running_jobs;
   int32_t num_lanes;
   rlo__lane *lanes;
   /** Runs the pieces that no lane does. */
   rlo__place *host;
-  /** Some lane copies pieces to its device. */
-  bool copies;
   /** The largest buffer that every lane allows; INT64_MAX without any. */
   int64_t max_buffer_bytes;
 
   rlo__mutex mutex;
-  bool has_mutex;
   rlo__cond conds[RLO__SERVICE_NUM_CONDS];
-  int32_t num_conds;
 
   /** The user's; and one more for each job that lives. */
   int64_t num_user_references, num_references;

@@ -14,7 +14,7 @@
 
 /** The most numbers of a record: fields of less than 8 bytes take 8. */
 #define RLO__SHAPE_RECORD_MAX \
-  (sizeof(rlo_shape) / sizeof(int64_t) + 3 * RLO_MAX_RANK)
+  (sizeof(rlo_shape) / sizeof(int64_t) + (size_t)3 * RLO_MAX_RANK)
 
 /**
  * Writes the record of a shape for which rlo_shape_validate_unbounded holds.

@@ -264,7 +264,9 @@ static rlo_status clear(rlo__allocation *allocation) {
         instance->name);
   }
   if (rlo__allocation_host(allocation, &bytes)) {
-    memset(bytes, 0, (size_t)allocation->bytes);
+    if (bytes != NULL) {
+      memset(bytes, 0, (size_t)allocation->bytes);
+    }
     return RLO_OK;
   }
   void *zeros = rlo__alloc((size_t)allocation->bytes);
