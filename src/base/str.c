@@ -121,17 +121,10 @@ void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments) {
 }
 
 void rlo__str_printf(rlo__str *str, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  rlo__str_vprintf(str, format, arguments);
-  va_end(arguments);
-}
-
-void rlo__str_reason(rlo__str *why, const char *format, ...) {
-  if (why != NULL) {
+  if (str != NULL) {
     va_list arguments;
     va_start(arguments, format);
-    rlo__str_vprintf(why, format, arguments);
+    rlo__str_vprintf(str, format, arguments);
     va_end(arguments);
   }
 }

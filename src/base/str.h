@@ -42,20 +42,18 @@ void rlo__str_append(rlo__str *str, const char *text);
 void rlo__str_append_bytes(rlo__str *str, const char *bytes, size_t count);
 void rlo__str_append_char(rlo__str *str, char c);
 
+/** Does nothing to NULL: a text that nobody reads. */
 RLO_PRINTF(2, 3)
 void rlo__str_printf(rlo__str *str, const char *format, ...);
 
 RLO_PRINTF(2, 0)
 void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments);
 
-/** Appends a reason, unless `why` is NULL: nobody reads it. */
-RLO_PRINTF(2, 3)
-void rlo__str_reason(rlo__str *why, const char *format, ...);
-
 /** Refuses, in a function that tells if it takes something:
- *  return RLO__REFUSE(why, "it has %d axes", n); Its value is false itself and
- *  not the result of a call, so that static analyzers see it. */
-#define RLO__REFUSE(why, ...) (rlo__str_reason((why), __VA_ARGS__), false)
+ *  return RLO__REFUSE(why, "it has %d axes", n); `why` may be NULL. Its value
+ * is false itself and not the result of a call, so that static analyzers see
+ * it. */
+#define RLO__REFUSE(why, ...) (rlo__str_printf((why), __VA_ARGS__), false)
 
 /** Shortens the text to `length` characters; no effect if it is shorter. */
 void rlo__str_truncate(rlo__str *str, size_t length);
