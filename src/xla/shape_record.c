@@ -7,34 +7,46 @@
 #include "base/status.h"
 #include "relayout/xla/layout_util.h"
 
-/* Reads or writes a record. One list of fields serves both directions, so that
- * they cannot differ. */
+/* Writes or reads a record, or compares a shape with another one. One list of
+ * fields serves all three, so that they cannot differ. */
 typedef struct codec {
-  /* Output; NULL to read. */
+  /* Output; NULL unless a record is written. */
   int64_t *sink;
-  /* Input. */
+  /* Input; NULL unless a record is read. */
   const int64_t *source;
   size_t count;
-  /* RLO_EQUAL_* bits: what the record of a comparison leaves out. */
+  /* To compare: bytes from a field to the one of the other shape. */
+  uintptr_t distance;
+  bool differs;
+  /* RLO_EQUAL_* bits: the fields that are not compared. */
   uint32_t ignore;
 } codec;
 
-/* A field of at most 8 bytes. Writing leaves it alone, so that shapes may be
- * shared by threads. */
-static inline void code(codec *c, void *field, size_t bytes) {
-  if (c->sink != NULL) {
-    int64_t number = 0;
-    memcpy(&number, field, bytes);
-    c->sink[c->count++] = number;
-  } else {
-    memcpy(field, &c->source[c->count++], bytes);
+/* Fields of at most 8 bytes each. Only reading changes them, so that threads
+ * may share shapes. */
+static inline void code_list(codec *c,
+                             void *fields,
+                             int32_t count,
+                             size_t bytes) {
+  char *field = fields;
+  if (c->sink == NULL && c->source == NULL) {
+    const void *others = (const void *)((uintptr_t)fields + c->distance);
+    c->differs |= memcmp(fields, others, (size_t)count * bytes) != 0;
+    return;
+  }
+  for (int32_t i = 0; i < count; ++i, field += bytes) {
+    if (c->sink != NULL) {
+      int64_t number = 0;
+      memcpy(&number, field, bytes);
+      c->sink[c->count++] = number;
+    } else {
+      memcpy(field, &c->source[c->count++], bytes);
+    }
   }
 }
 
-static void code_list(codec *c, int64_t *values, int32_t count) {
-  for (int32_t i = 0; i < count; ++i) {
-    code(c, &values[i], sizeof values[i]);
-  }
+static inline void code(codec *c, void *field, size_t bytes) {
+  code_list(c, field, 1, bytes);
 }
 
 static bool is_counted(const codec *c, uint32_t flag) {
@@ -46,7 +58,7 @@ static void code_tiles(codec *c, rlo_layout *layout) {
   for (int32_t t = 0; t < layout->num_tiles; ++t) {
     rlo_tile *tile = &layout->tiles[t];
     code(c, &tile->rank, sizeof tile->rank);
-    code_list(c, tile->dims, tile->rank);
+    code_list(c, tile->dims, tile->rank, sizeof tile->dims[0]);
   }
 }
 
@@ -56,7 +68,7 @@ static void code_splits(codec *c, rlo_layout *layout) {
     rlo_split_config *split = &layout->split_configs[s];
     code(c, &split->dimension, sizeof split->dimension);
     code(c, &split->num_indices, sizeof split->num_indices);
-    code_list(c, split->indices, split->num_indices);
+    code_list(c, split->indices, split->num_indices, sizeof split->indices[0]);
   }
 }
 
@@ -68,26 +80,33 @@ static void code_fill(codec *c, rlo_layout *layout) {
   }
 }
 
+/* A tail alignment of 1 is the same as none. */
+static int64_t tail_of(const rlo_layout *layout) {
+  return layout->tail_alignment_elems == 1 ? 0 : layout->tail_alignment_elems;
+}
+
 static void code_tail(codec *c, rlo_layout *layout) {
-  /* 1 is the same as none. */
-  int64_t tail =
-      layout->tail_alignment_elems == 1 ? 0 : layout->tail_alignment_elems;
-  code(c, &tail, sizeof tail);
-  if (c->sink == NULL) {
-    layout->tail_alignment_elems = tail;
+  if (c->sink != NULL) {
+    c->sink[c->count++] = tail_of(layout);
+  } else if (c->source != NULL) {
+    layout->tail_alignment_elems = c->source[c->count++];
+  } else {
+    c->differs |=
+        tail_of(layout) !=
+        tail_of((const rlo_layout *)((uintptr_t)layout + c->distance));
   }
 }
 
 static void code_dense(codec *c, rlo_layout *layout, int32_t rank) {
-  for (int32_t i = 0; i < rank; ++i) {
-    code(c, &layout->minor_to_major[i], sizeof layout->minor_to_major[i]);
-  }
+  code_list(c, layout->minor_to_major, rank, sizeof layout->minor_to_major[0]);
   if (is_counted(c, RLO_EQUAL_IGNORE_PADDING)) {
     code(c,
          &layout->has_padded_dimensions,
          sizeof layout->has_padded_dimensions);
-    code_list(
-        c, layout->padded_dimensions, layout->has_padded_dimensions ? rank : 0);
+    code_list(c,
+              layout->padded_dimensions,
+              layout->has_padded_dimensions ? rank : 0,
+              sizeof layout->padded_dimensions[0]);
   }
   if (is_counted(c, RLO_EQUAL_IGNORE_FILL)) {
     code_fill(c, layout);
@@ -132,7 +151,7 @@ static void code_layout(codec *c, rlo_layout *layout, int32_t rank) {
               &layout->pointer_dtype,
               sizeof layout->pointer_dtype);
   if (layout->kind == RLO_LAYOUT_STRIDED) {
-    code_list(c, layout->strides_elems, rank);
+    code_list(c, layout->strides_elems, rank, sizeof layout->strides_elems[0]);
     code(c, &layout->offset_elems, sizeof layout->offset_elems);
   } else {
     code_dense(c, layout, rank);
@@ -146,40 +165,21 @@ static void code_shape(codec *c, rlo_shape *shape) {
               &shape->dtype,
               sizeof shape->dtype);
   if (is_counted(c, RLO_EQUAL_IGNORE_DIMENSIONS)) {
-    code_list(c, shape->dims, shape->rank);
+    code_list(c, shape->dims, shape->rank, sizeof shape->dims[0]);
   }
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    code_unless(c,
-                RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS,
-                &shape->is_dynamic[k],
-                sizeof shape->is_dynamic[k]);
+  if (is_counted(c, RLO_EQUAL_IGNORE_DYNAMIC_DIMENSIONS)) {
+    code_list(c, shape->is_dynamic, shape->rank, sizeof shape->is_dynamic[0]);
   }
   if (is_counted(c, RLO_EQUAL_IGNORE_LAYOUT)) {
     code_layout(c, &shape->layout, shape->rank);
   }
 }
 
-/* The shape is only read. */
-static size_t write_shape(const rlo_shape *shape,
-                          uint32_t ignore,
-                          int64_t *record) {
-  codec c = {.sink = record, .ignore = ignore};
-  code_shape(&c, (rlo_shape *)(uintptr_t)shape);
-  return c.count;
-}
-
-static size_t write_layout(const rlo_layout *layout,
-                           int32_t rank,
-                           uint32_t ignore,
-                           int64_t *record) {
-  codec c = {.sink = record, .ignore = ignore};
-  code_layout(&c, (rlo_layout *)(uintptr_t)layout, rank);
-  return c.count;
-}
-
 size_t rlo__shape_record(const rlo_shape *shape,
                          int64_t out_record[RLO__SHAPE_RECORD_MAX]) {
-  return write_shape(shape, 0, out_record);
+  codec c = {.sink = out_record};
+  code_shape(&c, (rlo_shape *)(uintptr_t)shape);
+  return c.count;
 }
 
 void rlo__shape_from_record(const int64_t *record, rlo_shape *out_shape) {
@@ -190,23 +190,14 @@ void rlo__shape_from_record(const int64_t *record, rlo_shape *out_shape) {
 
 /* -------------------------------------------------------- equality and hash */
 
-static bool records_equal(const int64_t *a,
-                          size_t a_count,
-                          const int64_t *b,
-                          size_t b_count) {
-  return a_count == b_count && memcmp(a, b, a_count * sizeof a[0]) == 0;
-}
-
 bool rlo_layout_equal_with(const rlo_layout *a,
                            const rlo_layout *b,
                            int32_t rank,
                            uint32_t ignore) {
   RLO_REQUIRE_OR(false, a, b);
-  int64_t of_a[RLO__SHAPE_RECORD_MAX];
-  int64_t of_b[RLO__SHAPE_RECORD_MAX];
-  size_t a_count = write_layout(a, rank, ignore, of_a);
-  return records_equal(
-      of_a, a_count, of_b, write_layout(b, rank, ignore, of_b));
+  codec c = {.distance = (uintptr_t)b - (uintptr_t)a, .ignore = ignore};
+  code_layout(&c, (rlo_layout *)(uintptr_t)a, rank);
+  return !c.differs;
 }
 
 bool rlo_layout_equal(const rlo_layout *a, const rlo_layout *b, int32_t rank) {
@@ -239,10 +230,9 @@ bool rlo_shape_equal_with(const rlo_shape *a,
       !rlo_shape_same_dtype_ignoring_fp_precision(a, b)) {
     return false;
   }
-  int64_t of_a[RLO__SHAPE_RECORD_MAX];
-  int64_t of_b[RLO__SHAPE_RECORD_MAX];
-  size_t a_count = write_shape(a, ignore, of_a);
-  return records_equal(of_a, a_count, of_b, write_shape(b, ignore, of_b));
+  codec c = {.distance = (uintptr_t)b - (uintptr_t)a, .ignore = ignore};
+  code_shape(&c, (rlo_shape *)(uintptr_t)a);
+  return !c.differs;
 }
 
 bool rlo_shape_equal(const rlo_shape *a, const rlo_shape *b) {
@@ -267,13 +257,14 @@ static uint64_t hash_record(uint64_t seed,
 uint64_t rlo_layout_hash(const rlo_layout *layout, int32_t rank) {
   RLO_REQUIRE_OR(0, layout);
   int64_t record[RLO__SHAPE_RECORD_MAX];
-  size_t count = write_layout(layout, rank, 0, record);
-  return hash_record(0x6c61796f7574, record, count);
+  codec c = {.sink = record};
+  code_layout(&c, (rlo_layout *)(uintptr_t)layout, rank);
+  return hash_record(0x6c61796f7574, record, c.count);
 }
 
 uint64_t rlo_shape_hash(const rlo_shape *shape) {
   RLO_REQUIRE_OR(0, shape);
   int64_t record[RLO__SHAPE_RECORD_MAX];
-  size_t count = write_shape(shape, 0, record);
+  size_t count = rlo__shape_record(shape, record);
   return hash_record(0x7368617065, record, count);
 }
