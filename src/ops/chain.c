@@ -49,30 +49,42 @@ static rlo_status reserve_step(rlo__chain_part *part) {
   return RLO_OK;
 }
 
-rlo_status rlo__chain_append(rlo_chain *chain,
-                             const rlo__index_step *step,
-                             const rlo_shape *result) {
-  for (int32_t p = 0; p < chain->num_parts; ++p) {
+/* Appends a step to the parts from `first` on. */
+static rlo_status append_from(rlo_chain *chain,
+                              int32_t first,
+                              const rlo__index_step *step) {
+  for (int32_t p = first; p < chain->num_parts; ++p) {
     RLO_TRY(reserve_step(&chain->parts[p]));
   }
-  for (int32_t p = 0; p < chain->num_parts; ++p) {
+  for (int32_t p = first; p < chain->num_parts; ++p) {
     rlo__chain_part *part = &chain->parts[p];
     part->steps[part->num_steps] = *step;
     part->steps[part->num_steps++].id = chain->next_id;
   }
   ++chain->next_id;
+  return RLO_OK;
+}
+
+rlo_status rlo__chain_append(rlo_chain *chain,
+                             const rlo__index_step *step,
+                             const rlo_shape *result) {
+  RLO_TRY(append_from(chain, 0, step));
   chain->shape = *result;
   return RLO_OK;
 }
 
-rlo_status rlo__chain_append_to_part(rlo_chain *chain,
-                                     int32_t number,
-                                     const rlo__index_step *step) {
-  rlo__chain_part *part = &chain->parts[number];
-  RLO_TRY(reserve_step(part));
-  part->steps[part->num_steps] = *step;
-  part->steps[part->num_steps++].id = chain->next_id++;
-  return RLO_OK;
+rlo_status rlo__chain_append_box(rlo_chain *chain,
+                                 int32_t first,
+                                 const rlo_shape *result,
+                                 int32_t dim,
+                                 int64_t size,
+                                 const rlo__index_rule *rule) {
+  rlo__index_step step;
+  rlo__step_begin(chain, result, &step);
+  step.dims[dim] = size;
+  step.out_of_bounds = RLO__OOB_SKIP;
+  step.rules[dim] = *rule;
+  return append_from(chain, first, &step);
 }
 
 static rlo_status copy_part(const rlo__chain_part *part,
@@ -146,10 +158,16 @@ rlo_status rlo__chain_take_copies(rlo_chain *chain, const rlo_chain *before) {
   return copy_parts(chain, before, 0);
 }
 
-void rlo__chain_swap(rlo_chain *a, rlo_chain *b) {
-  rlo_chain saved = *a;
-  *a = *b;
-  *b = saved;
+rlo_status rlo__chain_end_trial(rlo_chain *chain,
+                                rlo_chain *trial,
+                                rlo_status status) {
+  if (status == RLO_OK) {
+    rlo_chain saved = *chain;
+    *chain = *trial;
+    *trial = saved;
+  }
+  rlo_chain_release(trial);
+  return status;
 }
 
 rlo_status rlo_chain_create(const rlo_shape *operand, rlo_chain **out_chain) {

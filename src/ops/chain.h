@@ -78,11 +78,18 @@ RLO_NODISCARD rlo_status rlo__chain_append(rlo_chain *chain,
                                            const rlo__index_step *step,
                                            const rlo_shape *result);
 
-/** Like rlo__chain_append, for one part; the shape of the chain is unchanged.
+/**
+ * Appends one step to the parts from `first` on, which make up an array of
+ * `size` elements along `dim`: they write the box of the result in which `rule`
+ * gives that dimension, and skip what is outside it. The shape of the chain is
+ * unchanged. RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__chain_append_to_part(rlo_chain *chain,
-                                                   int32_t part,
-                                                   const rlo__index_step *step);
+RLO_NODISCARD rlo_status rlo__chain_append_box(rlo_chain *chain,
+                                               int32_t first,
+                                               const rlo_shape *result,
+                                               int32_t dim,
+                                               int64_t size,
+                                               const rlo__index_rule *rule);
 
 /** Appends copies of the parts and operands of another chain. RLO_UNSUPPORTED
  * beyond RLO_CHAIN_MAX_PARTS; RLO_OUT_OF_MEMORY; on failure the caller releases
@@ -102,8 +109,11 @@ RLO_NODISCARD rlo_status rlo__problem_list_add(rlo_problem_list *list,
                                                int32_t index_operand,
                                                const rlo_problem *problem);
 
-/** Exchanges the contents of two chains: commits an operation that consists of
- * several others and ran on a clone. */
-void rlo__chain_swap(rlo_chain *a, rlo_chain *b);
+/** Ends an operation that consists of several others and ran on a clone: the
+ * chain becomes the clone if it succeeded, and is unchanged if not. Releases
+ * `trial`. @return `status`. */
+RLO_NODISCARD rlo_status rlo__chain_end_trial(rlo_chain *chain,
+                                              rlo_chain *trial,
+                                              rlo_status status);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
@@ -62,39 +61,31 @@ static rlo_status add_one(const rlo_shape *first,
 }
 
 static rlo_status infer(const rlo_shape *first,
-                        const rlo_shape *const *others,
+                        const rlo_chain *const *others,
                         int32_t num_others,
                         int32_t dim,
                         const char *name,
                         rlo_shape *out_shape) {
   rlo_shape result = *first;
   for (int32_t n = 0; n < num_others; ++n) {
-    RLO_TRY(add_one(first, others[n], n + 1, dim, name, &result.dims[dim]));
+    RLO_TRY(
+        add_one(first, &others[n]->shape, n + 1, dim, name, &result.dims[dim]));
   }
   return rlo__ops_shape_like(first, result.dims, first->rank, out_shape);
 }
 
-/* Places the parts from `first` on, which make up an array of this shape, at
- * index `offset` of the result. */
+/* Places the parts from `first` on at index `offset` of the result. */
 static rlo_status place_parts(rlo_chain *chain,
                               int32_t first,
-                              const rlo_shape *shape,
                               const rlo_shape *result,
                               int32_t dim,
+                              int64_t size,
                               int64_t offset) {
-  rlo__index_step step;
-  rlo__step_begin(chain, result, &step);
-  step.dims[dim] = shape->dims[dim];
-  step.out_of_bounds = RLO__OOB_SKIP;
-  step.rules[dim].base = -offset;
-  step.rules[dim].is_bounded = true;
-  step.rules[dim].count = shape->dims[dim];
-  int64_t id = chain->next_id;
-  for (int32_t p = first; p < chain->num_parts; ++p) {
-    chain->next_id = id; /* one step that these parts share */
-    RLO_TRY(rlo__chain_append_to_part(chain, p, &step));
-  }
-  return RLO_OK;
+  rlo__index_rule rule = rlo__index_rule_keep(dim);
+  rule.base = -offset;
+  rule.is_bounded = true;
+  rule.count = size;
+  return rlo__chain_append_box(chain, first, result, dim, size, &rule);
 }
 
 static rlo_status append_all(rlo_chain *chain,
@@ -103,12 +94,13 @@ static rlo_status append_all(rlo_chain *chain,
                              int32_t dim,
                              const rlo_shape *result) {
   int64_t offset = chain->shape.dims[dim];
-  RLO_TRY(place_parts(chain, 0, &chain->shape, result, dim, 0));
+  RLO_TRY(place_parts(chain, 0, result, dim, offset, 0));
   for (int32_t n = 0; n < count; ++n) {
     int32_t first = chain->num_parts;
     RLO_TRY(rlo__chain_take_parts(chain, others[n]));
-    RLO_TRY(place_parts(chain, first, &others[n]->shape, result, dim, offset));
-    offset += others[n]->shape.dims[dim];
+    int64_t size = others[n]->shape.dims[dim];
+    RLO_TRY(place_parts(chain, first, result, dim, size, offset));
+    offset += size;
   }
   chain->shape = *result;
   return RLO_OK;
@@ -124,26 +116,12 @@ rlo_status rlo__chain_concatenate(rlo_chain *chain,
         RLO_INVALID_ARGUMENT, "concatenate: %d other chains", count);
   }
   RLO_TRY(rlo__dim_find("concatenate", dim, chain->shape.rank, &dim));
-  const rlo_shape **shapes =
-      rlo__alloc_array((size_t)count + 1, sizeof(const rlo_shape *));
-  if (shapes == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  for (int32_t n = 0; n < count; ++n) {
-    shapes[n] = &others[n]->shape;
-  }
   rlo_shape result;
-  rlo_status status = infer(&chain->shape, shapes, count, dim, name, &result);
-  rlo__free(shapes);
-  RLO_TRY(status);
   rlo_chain *trial;
+  RLO_TRY(infer(&chain->shape, others, count, dim, name, &result));
   RLO_TRY(rlo_chain_clone(chain, &trial));
-  status = append_all(trial, others, count, dim, &result);
-  if (status == RLO_OK) {
-    rlo__chain_swap(chain, trial);
-  }
-  rlo_chain_release(trial);
-  return status;
+  return rlo__chain_end_trial(
+      chain, trial, append_all(trial, others, count, dim, &result));
 }
 
 rlo_status rlo_chain_concatenate(rlo_chain *chain,

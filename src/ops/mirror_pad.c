@@ -44,25 +44,6 @@ static rlo_status infer(const rlo_shape *src,
   return rlo__ops_shape_like(src, dims, src->rank, out_shape);
 }
 
-/* The box of the result in which one rule gives dimension `dim`. */
-static rlo_status append_box(rlo_chain *chain,
-                             int32_t first_part,
-                             int32_t end_part,
-                             const rlo_shape *result,
-                             int32_t dim,
-                             const rlo__index_rule *rule) {
-  rlo__index_step step;
-  rlo__step_begin(chain, result, &step);
-  step.out_of_bounds = RLO__OOB_SKIP;
-  step.rules[dim] = *rule;
-  int64_t id = chain->next_id;
-  for (int32_t p = first_part; p < end_part; ++p) {
-    chain->next_id = id; /* one step that these parts share */
-    RLO_TRY(rlo__chain_append_to_part(chain, p, &step));
-  }
-  return RLO_OK;
-}
-
 /* Mirrors one dimension: the parts of the chain, and copies of them for the low
  * and the high border. */
 static rlo_status mirror_dim(rlo_chain *chain,
@@ -80,7 +61,7 @@ static rlo_status mirror_dim(rlo_chain *chain,
   rule.base = -low;
   rule.count = size;
   int32_t num_parts = chain->num_parts;
-  RLO_TRY(append_box(chain, 0, num_parts, &result, dim, &rule));
+  RLO_TRY(rlo__chain_append_box(chain, 0, &result, dim, size, &rule));
   rule.coef = -1;
   if (low > 0) {
     /* i = 0 .. low-1 is low - 1 + edge - i, down to edge. */
@@ -88,8 +69,7 @@ static rlo_status mirror_dim(rlo_chain *chain,
     rule.base = low - 1 + edge;
     rule.first = edge;
     rule.count = low;
-    RLO_TRY(
-        append_box(chain, num_parts, chain->num_parts, &result, dim, &rule));
+    RLO_TRY(rlo__chain_append_box(chain, num_parts, &result, dim, size, &rule));
     num_parts = chain->num_parts;
   }
   if (high > 0) {
@@ -98,8 +78,7 @@ static rlo_status mirror_dim(rlo_chain *chain,
     rule.base = low + size + size - 1 - edge;
     rule.first = size - edge - high;
     rule.count = high;
-    RLO_TRY(
-        append_box(chain, num_parts, chain->num_parts, &result, dim, &rule));
+    RLO_TRY(rlo__chain_append_box(chain, num_parts, &result, dim, size, &rule));
   }
   chain->shape = result;
   return RLO_OK;
@@ -136,10 +115,6 @@ rlo_status rlo_chain_mirror_pad(rlo_chain *chain,
   rlo_chain *trial;
   RLO_TRY(infer(&chain->shape, low, high, mirror, &result));
   RLO_TRY(rlo_chain_clone(chain, &trial));
-  rlo_status status = mirror_all(trial, low, high, mirror);
-  if (status == RLO_OK) {
-    rlo__chain_swap(chain, trial);
-  }
-  rlo_chain_release(trial);
-  return status;
+  return rlo__chain_end_trial(
+      chain, trial, mirror_all(trial, low, high, mirror));
 }

@@ -33,19 +33,14 @@ static rlo_status append_box(rlo_chain *chain,
                              int64_t base,
                              int64_t first,
                              int64_t count) {
-  rlo__index_step step;
-  rlo__step_begin(chain, &chain->shape, &step);
-  step.out_of_bounds = RLO__OOB_SKIP;
-  step.rules[dim].is_bounded = true;
-  step.rules[dim].base = base;
-  step.rules[dim].first = first;
-  step.rules[dim].count = count;
-  int64_t id = chain->next_id;
-  for (int32_t p = first_part; p < chain->num_parts; ++p) {
-    chain->next_id = id; /* one step that these parts share */
-    RLO_TRY(rlo__chain_append_to_part(chain, p, &step));
-  }
-  return RLO_OK;
+  rlo__index_rule rule = rlo__index_rule_keep(dim);
+  rule.is_bounded = true;
+  rule.base = base;
+  rule.first = first;
+  rule.count = count;
+  const rlo_shape *shape = &chain->shape;
+  return rlo__chain_append_box(
+      chain, first_part, shape, dim, shape->dims[dim], &rule);
 }
 
 /* Two boxes copy faster than one map with a remainder: the elements that stay
@@ -79,13 +74,10 @@ rlo_status rlo_chain_roll(rlo_chain *chain,
   RLO_TRY(add_shifts(&chain->shape, shifts, dims, count, total));
   RLO_TRY(rlo_chain_clone(chain, &trial));
   rlo_status status = RLO_OK;
-  for (int32_t k = 0; k < trial->shape.rank; ++k) {
+  for (int32_t k = 0; status == RLO_OK && k < trial->shape.rank; ++k) {
     if (total[k] > 0) {
-      RLO_TRY_GOTO(roll_dim(trial, k, total[k]));
+      status = roll_dim(trial, k, total[k]);
     }
   }
-  rlo__chain_swap(chain, trial);
-fail:
-  rlo_chain_release(trial);
-  return status;
+  return rlo__chain_end_trial(chain, trial, status);
 }

@@ -65,12 +65,7 @@ static rlo_status move_blocks(rlo_chain *chain,
                               const block_plan *p) {
   rlo_chain *trial;
   RLO_TRY(rlo_chain_clone(chain, &trial));
-  rlo_status status = move(trial, p);
-  if (status == RLO_OK) {
-    rlo__chain_swap(chain, trial);
-  }
-  rlo_chain_release(trial);
-  return status;
+  return rlo__chain_end_trial(chain, trial, move(trial, p));
 }
 
 static rlo_status check_depth(const char *operation,

@@ -5,17 +5,6 @@
 #include "ops/chain.h"
 #include "relayout/ops.h"
 
-/* Restricts dimension `dim` to [begin, begin + size). */
-static rlo_status cut(rlo_chain *chain,
-                      int32_t dim,
-                      int64_t begin,
-                      const rlo_shape *result) {
-  rlo__index_step step;
-  rlo__step_begin(chain, result, &step);
-  step.rules[dim].base = begin;
-  return rlo__chain_append(chain, &step, result);
-}
-
 static rlo_status infer_split(const rlo_shape *src,
                               const int64_t *sizes,
                               int32_t count,
@@ -62,5 +51,8 @@ rlo_status rlo_chain_split(rlo_chain *chain,
   rlo_shape result;
   RLO_TRY(rlo__dim_find("split", dim, chain->shape.rank, &dim));
   RLO_TRY(infer_split(&chain->shape, sizes, count, dim, part, &begin, &result));
-  return cut(chain, dim, begin, &result);
+  rlo__index_step step;
+  rlo__step_begin(chain, &result, &step);
+  step.rules[dim].base = begin;
+  return rlo__chain_append(chain, &step, &result);
 }

@@ -83,11 +83,7 @@ rlo_status rlo__chain_stack(rlo_chain *chain,
     }
     rlo__free(copies);
   }
-  if (status == RLO_OK) {
-    rlo__chain_swap(chain, trial);
-  }
-  rlo_chain_release(trial);
-  return status;
+  return rlo__chain_end_trial(chain, trial, status);
 }
 
 rlo_status rlo_chain_stack(rlo_chain *chain,
