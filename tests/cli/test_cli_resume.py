@@ -101,6 +101,22 @@ class Kills(Resume):
     SHAPE = (2200, 2400)
     WRITE_US = 600
 
+    def test_a_source_in_memory_has_no_journal(self):
+        """The next run would make it of inputs that may have changed."""
+        for operation, has_journal in (
+                (["transpose", "--attr", "perm=1,0"], True),
+                (["cast", "--attr", "dtype=f16", "--alpha", "2"], False)):
+            process = self.start("op", *operation, "--host", "in.npy",
+                                 "out.npy", "--resume",
+                                 env=self.disk(hold=1))
+            self.wait_for_part(process)
+            deadline = time.monotonic() + (60 if has_journal else 0.5)
+            while not os.path.exists(self.path(JOURNAL)) and \
+                    time.monotonic() < deadline:
+                time.sleep(0.002)
+            self.assertEqual(os.path.exists(self.path(JOURNAL)), has_journal)
+            self.assertEqual(self.finish(process)[0], 0)
+
     def test_killed_again_and_again(self):
         draw = random.Random(SEED)
         counter = "counter"
