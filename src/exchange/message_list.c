@@ -120,14 +120,6 @@ static rlo__route find_route(const rlo_exchange_member *from,
              : RLO__ROUTE_COPY;
 }
 
-/* Each pair of ranks, or a rank with itself, meets in one round. */
-static int32_t find_round(int32_t a, int32_t b, int32_t num_ranks) {
-  if ((num_ranks & (num_ranks - 1)) == 0) {
-    return a ^ b;
-  }
-  return (int32_t)(((int64_t)a + b) % num_ranks);
-}
-
 static rlo_status set_other_rank(const builder *b,
                                  int64_t device,
                                  rlo__message *m) {
@@ -140,7 +132,8 @@ static rlo_status set_other_rank(const builder *b,
   }
   RLO_TRY(find_rank(b, device, &m->rank));
   m->route = RLO__ROUTE_LINK;
-  m->round = find_round(b->link->rank, m->rank, b->link->num_ranks);
+  m->round = (int32_t)rlo__redistribution_round(
+      b->link->rank, m->rank, b->link->num_ranks);
   return RLO_OK;
 }
 
@@ -231,7 +224,8 @@ static rlo_status add_piece(void *payload,
   } else {
     m.route = find_route(&b->members[other], &b->members[b->member]);
     if (b->link != NULL) {
-      m.round = find_round(b->link->rank, b->link->rank, b->link->num_ranks);
+      m.round = (int32_t)rlo__redistribution_round(
+          b->link->rank, b->link->rank, b->link->num_ranks);
     }
   }
   return add_cut(b, &m);

@@ -287,10 +287,9 @@ typedef struct tally {
   bool *has_messages;
 } tally;
 
-/* The round of a pairwise exchange in which two devices are partners. */
-static int64_t round_of(int64_t a, int64_t b, int64_t num_devices) {
-  bool is_power_of_two = (num_devices & (num_devices - 1)) == 0;
-  return is_power_of_two ? a ^ b : (a + b) % num_devices;
+int64_t rlo__redistribution_round(int64_t a, int64_t b, int64_t count) {
+  bool is_power_of_two = (count & (count - 1)) == 0;
+  return is_power_of_two ? a ^ b : (a + b) % count;
 }
 
 static rlo_status count_piece(void *payload,
@@ -302,7 +301,8 @@ static rlo_status count_piece(void *payload,
         rlo__max(t->cost->largest_message_bytes, piece->bytes);
     t->received = rlo__add_capped(t->received, piece->bytes);
     t->sent[piece->peer] = rlo__add_capped(t->sent[piece->peer], piece->bytes);
-    t->has_messages[round_of(piece->peer, t->device, t->num_devices)] = true;
+    t->has_messages[rlo__redistribution_round(
+        piece->peer, t->device, t->num_devices)] = true;
   }
   return RLO_OK;
 }

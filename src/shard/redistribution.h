@@ -23,4 +23,8 @@ struct rlo_redistribution {
 RLO_NODISCARD rlo_status rlo__redistribution_check_device(
     const rlo_redistribution *plan, int64_t device);
 
+/** The round of a pairwise exchange between `count` devices or ranks in which
+ *  two of them are partners; each meets every other one, and itself, once. */
+int64_t rlo__redistribution_round(int64_t a, int64_t b, int64_t count);
+
 #endif
