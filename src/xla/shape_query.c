@@ -205,8 +205,8 @@ static rlo_status is_most_major(const rlo_address_map *address,
   const int64_t period = period_of(address, sources, dimension);
   if (period > rlo__thresholds.shape_period) {
     return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the tiles combine what they cut of dimension %d, and "
-                    "repeat only after more than %lld elements",
+                    "the tiles cut dimension %d, and may repeat only after "
+                    "more than %lld elements",
                     dimension,
                     (long long)rlo__thresholds.shape_period);
   }

@@ -280,10 +280,11 @@ RLO_TEST(test_shape_query__any_dimension_of_nothing_is_most_major) {
 RLO_TEST(test_shape_query__does_not_count_long_periods) {
   rlo_shape shape = test_shape_of("u8[1013]{0:T(*,1000003)(1021,128)}");
   bool answer = false;
-  expect_refusal(rlo_shape_is_effectively_most_major(&shape, 0, &answer),
-                 RLO_UNSUPPORTED,
-                 "the tiles combine what they cut of dimension 0, and repeat "
-                 "only after more than 1048576 elements");
+  expect_refusal(
+      rlo_shape_is_effectively_most_major(&shape, 0, &answer),
+      RLO_UNSUPPORTED,
+      "the tiles cut dimension 0, and may repeat only after more than "
+      "1048576 elements");
 }
 
 RLO_TEST(test_shape_query__gives_up_a_search_of_the_last_element) {

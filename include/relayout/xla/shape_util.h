@@ -72,8 +72,8 @@ RLO_API RLO_NODISCARD rlo_status rlo_shape_dimension(const rlo_shape *shape,
  * for all indices i and j. Tiles count by their effect. True for size 1.
  * @return also RLO_OUT_OF_RANGE for a dimension outside [-rank, rank);
  *         RLO_UNSUPPORTED if the shape has no strides and tiles combine the
- *         dimension with another one, or cut and combine it so that they repeat
- *         only after more than 2^20 elements.
+ *         dimension with another one, or if the product of the sizes by which
+ *         they cut it, after which they repeat, is above 2^20.
  */
 RLO_API RLO_NODISCARD rlo_status rlo_shape_is_effectively_most_major(
     const rlo_shape *shape, int32_t dimension, bool *out_answer);
