@@ -218,16 +218,19 @@ rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic) {
              : RLO__COMPUTE_F32;
 }
 
+rlo_dtype rlo__arithmetic_sum_type(const rlo_arithmetic *arithmetic) {
+  static const rlo_dtype types[] = {
+      [RLO__COMPUTE_INTEGER] = RLO_DTYPE_S64,
+      [RLO__COMPUTE_F32] = RLO_DTYPE_F32,
+      [RLO__COMPUTE_F64] = RLO_DTYPE_F64,
+  };
+  return types[rlo__arithmetic_compute(arithmetic)];
+}
+
 rlo_dtype rlo__arithmetic_operand_type(const rlo_problem *problem) {
-  switch (rlo__arithmetic_compute(&problem->arithmetic)) {
-    case RLO__COMPUTE_F32:
-      return RLO_DTYPE_F32;
-    case RLO__COMPUTE_F64:
-      return RLO_DTYPE_F64;
-    case RLO__COMPUTE_INTEGER:
-      break;
-  }
-  return problem->index_bits == 32 ? RLO_DTYPE_S32 : RLO_DTYPE_S64;
+  const rlo_dtype type = rlo__arithmetic_sum_type(&problem->arithmetic);
+  return type == RLO_DTYPE_S64 && problem->index_bits == 32 ? RLO_DTYPE_S32
+                                                            : type;
 }
 
 static double real_of(rlo__compute compute, const exact *x) {

@@ -17,6 +17,9 @@ typedef enum rlo__compute {
 /** The compute type of valid arithmetic. */
 rlo__compute rlo__arithmetic_compute(const rlo_arithmetic *arithmetic);
 
+/** A type that holds each value of the compute type: f32, f64 or s64. */
+rlo_dtype rlo__arithmetic_sum_type(const rlo_arithmetic *arithmetic);
+
 /** The type of an operand's numbers. */
 rlo_dtype rlo__arithmetic_operand_type(const rlo_problem *problem);
 

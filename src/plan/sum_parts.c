@@ -169,18 +169,6 @@ static int64_t choose_steps(const sum_facts *facts,
   return steps;
 }
 
-static rlo_dtype type_of_parts(const rlo_problem *problem) {
-  switch (rlo__arithmetic_compute(&problem->arithmetic)) {
-    case RLO__COMPUTE_F32:
-      return RLO_DTYPE_F32;
-    case RLO__COMPUTE_F64:
-      return RLO_DTYPE_F64;
-    case RLO__COMPUTE_INTEGER:
-      break;
-  }
-  return RLO_DTYPE_S64;
-}
-
 bool rlo__sum_parts_choose(const rlo_problem *problem,
                            const rlo_device_info *device,
                            rlo_device_class device_class,
@@ -209,7 +197,7 @@ bool rlo__sum_parts_choose(const rlo_problem *problem,
     return RLO__REFUSE(why, "a part might have another order");
   }
   const int64_t extent = problem->extents[axis];
-  const rlo_dtype dtype = type_of_parts(problem);
+  const rlo_dtype dtype = rlo__arithmetic_sum_type(&problem->arithmetic);
   const int64_t row_bytes = facts.cells * (rlo_dtype_value_bits(dtype) / 8);
   const int64_t points =
       facts.step_points *
