@@ -195,7 +195,7 @@ static rlo_status list_devices(rlo_device_entry **out_entries,
 
   entry_list list = {0};
   rlo_status status = RLO_OK;
-  for (cl_uint i = 0; i < num_platforms; ++i) {
+  for (cl_uint i = 0; i < num_platforms && status != RLO_OUT_OF_MEMORY; ++i) {
     /* A broken driver must not hide the others: its failure is returned only if
      * no platform has a device. */
     rlo_status this_status = append_platform(platforms[i], (int32_t)i, &list);
@@ -203,7 +203,7 @@ static rlo_status list_devices(rlo_device_entry **out_entries,
       status = this_status;
     }
   }
-  if (list.count == 0) {
+  if (list.count == 0 || status == RLO_OUT_OF_MEMORY) {
     rlo__free(list.entries);
     return status != RLO_OK ? status : fail_empty(platforms, num_platforms);
   }

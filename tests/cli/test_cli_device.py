@@ -33,10 +33,14 @@ class Devices(CliCase):
         self.fails(1, "9999", "devices", "--copy-limit", "--device", "9999")
         self.fails(1, "no device, platform or version is named 'x;1'",
                    "devices", "--copy-limit", "--device", "x;1")
-        # A driver, which its own setting leaves without a device.
-        self.fails(1, ["has a device", "Portable Computing Language"],
-                   "devices", env={"POCL_DEVICES": "none"})
-        for name in "pocl", "PORTABLE computing", "default":
+        names = ["default"]
+        if self.ok("devices").count("Portable Computing Language") == 1 == \
+                self.ok("devices").count("platform"):
+            names += ["pocl", "PORTABLE computing"]
+            # A driver, which its own setting leaves without a device.
+            self.fails(1, ["has a device", "Portable Computing Language"],
+                       "devices", env={"POCL_DEVICES": "none"})
+        for name in names:
             self.ok("devices", "--copy-limit", "--device", name, "--bytes", "4096",
                     "--rounds", "1")
 

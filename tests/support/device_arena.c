@@ -115,6 +115,11 @@ bool test_device_is_pocl(const test_device *device) {
          strstr(version, "PoCL") != NULL;
 }
 
+bool test_device_is_gpu(const test_device *device) {
+  return rlo_context_device_info(device->context)->device_class ==
+         RLO_DEVICE_CLASS_GPU;
+}
+
 void test_device_close(test_device *device) {
   clReleaseCommandQueue(device->queue);
   rlo_context_release(device->context);

@@ -57,6 +57,9 @@ void test_device_write(cl_command_queue queue,
                        const void *content);
 /** Whether the device is PoCL's. */
 bool test_device_is_pocl(const test_device *device);
+
+/** Its plans are of the GPU class, and it has memory of its own. */
+bool test_device_is_gpu(const test_device *device);
 void test_device_close(test_device *device);
 
 typedef struct test_case {

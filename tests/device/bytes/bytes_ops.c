@@ -228,7 +228,7 @@ void bytes_slanted_guard(void) {
   ck_assert_int_eq(rlo_chain_transpose(chain, (int32_t[]){1, 0}), RLO_OK);
   ck_assert_int_eq(rlo_chain_lower(chain, NULL, &problems), RLO_OK);
   ck_assert_int_eq(rlo_problem_list_count(problems), 1);
-  const test_case c = {.family = "tile", .device_class = RLO_DEVICE_CLASS_CPU};
+  const test_case c = {.family = "tile"};
   test_outcome outcome =
       test_device_run_problem(&device,
                               rlo_problem_list_get(problems, 0),

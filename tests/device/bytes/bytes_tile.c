@@ -184,6 +184,9 @@ static void run_drawn(void) {
 }
 
 void bytes_tile(void) {
+  if (test_device_is_gpu(&device)) {
+    return;
+  }
   for (int32_t n = 0; n < NUM_NAMED; ++n) {
     run_named(&named_moves[n]);
   }

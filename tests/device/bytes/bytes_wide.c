@@ -90,7 +90,9 @@ static void run_family(const rlo__family *family) {
 
 void bytes_wide(void) {
   for (int32_t f = 0; f < rlo__num_families; ++f) {
-    if (takes_guards(rlo__families[f])) {
+    const bool is_cpu = rlo__families[f]->device_class == RLO_DEVICE_CLASS_CPU;
+    if (takes_guards(rlo__families[f]) &&
+        !(is_cpu && test_device_is_gpu(&device))) {
       run_family(rlo__families[f]);
     }
   }
