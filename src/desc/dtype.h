@@ -38,7 +38,12 @@ typedef struct rlo__dtype_info {
   /** DLDataTypeCode and bits of one lane. */
   uint8_t dlpack_code;
   uint8_t dlpack_bits;
+  /** NumPy's letter; NUL: it lacks the type. */
+  char npy_kind;
 } rlo__dtype_info;
+
+/** One more than the last number of an rlo_dtype. */
+enum { RLO__DTYPE_END = RLO_DTYPE_F6E2M3FN + 1 };
 
 /** Returns the properties of a type, static storage; NULL for an invalid type.
  */

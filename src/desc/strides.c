@@ -236,14 +236,26 @@ rlo_status rlo_layout_from_strides(const int64_t *dims,
   return RLO_OK;
 }
 
-rlo_status rlo__strides_from_bytes(const int64_t *dims,
-                                   const int64_t *strides_bytes,
-                                   int32_t rank,
-                                   int64_t element_bytes,
-                                   int64_t out_strides_elems[RLO_MAX_RANK]) {
+int64_t rlo__available_elems(int64_t available_bytes, int64_t element_bits) {
+  if (available_bytes < 0 || available_bytes == RLO_AVAILABLE_ALL) {
+    return available_bytes;
+  }
+  /* bytes * 8 / bits, where the product may not fit. */
+  return rlo__add_capped(rlo__mul_capped(available_bytes / element_bits, 8),
+                         available_bytes % element_bits * 8 / element_bits);
+}
+
+rlo_status rlo__layout_from_byte_strides(const int64_t *dims,
+                                         const int64_t *strides_bytes,
+                                         int32_t rank,
+                                         int64_t element_bytes,
+                                         int64_t available_bytes,
+                                         rlo_layout *out_layout,
+                                         int64_t *out_lowest_elems) {
   RLO_TRY(rlo__dims_check(dims, rank));
-  bool has_elements = !is_empty(dims, rank);
-  for (int32_t k = 0; k < rank; ++k) {
+  int64_t strides[RLO_MAX_RANK];
+  const bool has_elements = !is_empty(dims, rank);
+  for (int32_t k = 0; strides_bytes != NULL && k < rank; ++k) {
     bool is_used = has_elements && dims[k] > 1;
     if (is_used && strides_bytes[k] % element_bytes != 0) {
       return RLO_FAIL(RLO_UNSUPPORTED,
@@ -253,13 +265,13 @@ rlo_status rlo__strides_from_bytes(const int64_t *dims,
                       (long long)strides_bytes[k],
                       (long long)element_bytes);
     }
-    out_strides_elems[k] = is_used ? strides_bytes[k] / element_bytes : 1;
+    strides[k] = is_used ? strides_bytes[k] / element_bytes : 1;
   }
-  return RLO_OK;
-}
-
-int64_t rlo__available_elems(int64_t available_bytes, int64_t element_bytes) {
-  return available_bytes < 0 || available_bytes == RLO_AVAILABLE_ALL
-             ? available_bytes
-             : available_bytes / element_bytes;
+  return rlo_layout_from_strides(
+      dims,
+      strides_bytes != NULL ? strides : NULL,
+      rank,
+      rlo__available_elems(available_bytes, 8 * element_bytes),
+      out_layout,
+      out_lowest_elems);
 }

@@ -23,21 +23,22 @@ typedef struct rlo__stride {
  */
 bool rlo__strides_are_distinct(rlo__stride *list, int32_t count);
 
-/** Converts strides in bytes to strides in elements of `element_bytes`, for
- *  rlo_layout_from_strides. Strides of dimensions of size 1 become 1.
- *  @return RLO_OK; RLO_UNSUPPORTED for a stride that is not a multiple of
- *          element_bytes; the statuses of rlo_layout_from_strides for rank and
- *          dimensions. */
+/** Like rlo_layout_from_strides, for strides and available memory in bytes.
+ *  @param strides_bytes  NULL: row-major.
+ *  @return RLO_UNSUPPORTED also for a stride that is not a multiple of
+ *          element_bytes. */
 RLO_NODISCARD rlo_status
-rlo__strides_from_bytes(const int64_t *dims,
-                        const int64_t *strides_bytes,
-                        int32_t rank,
-                        int64_t element_bytes,
-                        int64_t out_strides_elems[RLO_MAX_RANK]);
+rlo__layout_from_byte_strides(const int64_t *dims,
+                              const int64_t *strides_bytes,
+                              int32_t rank,
+                              int64_t element_bytes,
+                              int64_t available_bytes,
+                              rlo_layout *out_layout,
+                              int64_t *out_lowest_elems);
 
 /** Returns available_bytes in whole elements. Negative values, of which
  *  RLO_AVAILABLE_UNKNOWN is one, and RLO_AVAILABLE_ALL are returned as they
  *  are. */
-int64_t rlo__available_elems(int64_t available_bytes, int64_t element_bytes);
+int64_t rlo__available_elems(int64_t available_bytes, int64_t element_bits);
 
 #endif

@@ -1,154 +1,151 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "io/npy_type.h"
+#include "relayout/npy.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "desc/dtype.h"
 #include "desc/layout.h"
 #include "desc/strides.h"
 
-const unsigned char rlo__npy_magic[RLO__NPY_MAGIC_BYTES] = {
-    0x93, 'N', 'U', 'M', 'P', 'Y'};
-
-/* One row for each type NumPy and we have in common. */
-static const struct {
-  char kind;
-  int8_t bytes;
-  rlo_dtype dtype;
-} types[] = {
-    {'b', 1, RLO_DTYPE_PRED},
-    {'i', 1, RLO_DTYPE_S8},
-    {'i', 2, RLO_DTYPE_S16},
-    {'i', 4, RLO_DTYPE_S32},
-    {'i', 8, RLO_DTYPE_S64},
-    {'u', 1, RLO_DTYPE_U8},
-    {'u', 2, RLO_DTYPE_U16},
-    {'u', 4, RLO_DTYPE_U32},
-    {'u', 8, RLO_DTYPE_U64},
-    {'f', 2, RLO_DTYPE_F16},
-    {'f', 4, RLO_DTYPE_F32},
-    {'f', 8, RLO_DTYPE_F64},
-    {'c', 8, RLO_DTYPE_C64},
-    {'c', 16, RLO_DTYPE_C128},
+enum {
+  MAGIC_BYTES = 6,
+  /* The magic and two bytes of version. */
+  VERSION_END = 8,
+  /* Characters of a number or a name in a message. */
+  MAX_SHOWN = 24
 };
 
-enum { NUM_TYPES = sizeof types / sizeof types[0] };
+static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-rlo_dtype rlo__npy_dtype_of(char kind, int64_t bytes) {
-  for (int row = 0; row < NUM_TYPES; ++row) {
-    if (types[row].kind == kind && types[row].bytes == bytes) {
-      return types[row].dtype;
+static int shown(size_t length) {
+  return length < MAX_SHOWN ? (int)length : MAX_SHOWN;
+}
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* -------------------------------------------------------------------- types */
+
+/* The element type that NumPy calls by this letter and number of bytes, 'f' and
+ * 4; RLO_DTYPE_INVALID if there is none. */
+static rlo_dtype dtype_of(char kind, int64_t bytes) {
+  for (int number = 1; number < RLO__DTYPE_END; ++number) {
+    const rlo__dtype_info *info = rlo__dtype_info_of((rlo_dtype)number);
+    if (info != NULL && info->npy_kind == kind &&
+        rlo_dtype_storage_bits((rlo_dtype)number) == 8 * bytes) {
+      return (rlo_dtype)number;
     }
   }
   return RLO_DTYPE_INVALID;
 }
 
-char rlo__npy_kind_of(rlo_dtype dtype) {
-  for (int row = 0; row < NUM_TYPES; ++row) {
-    if (types[row].dtype == dtype) {
-      return types[row].kind;
-    }
-  }
-  return 'u';
-}
-
-static bool is_host_little_endian(void) {
-  const uint16_t one = 1;
-  unsigned char first;
-  memcpy(&first, &one, 1);
-  return first == 1;
-}
-
-/* The number of bytes at the end of a type, of at least one character; -1 if it
- * is none. */
-static int64_t type_bytes(const char *digits, size_t count) {
-  int64_t bytes = 0;
-  if (count > 9) {
-    return -1;
-  }
-  for (size_t i = 0; i < count; ++i) {
-    if (digits[i] < '0' || digits[i] > '9') {
-      return -1;
-    }
-    bytes = bytes * 10 + (digits[i] - '0');
-  }
-  return bytes;
-}
-
-rlo_status rlo__npy_type_parse(const char *text,
-                               size_t length,
-                               rlo_dtype *out_dtype,
-                               bool *out_is_byte_swapped) {
-  enum { MAX_SHOWN = 24 };
-
-  int shown = length < MAX_SHOWN ? (int)length : MAX_SHOWN;
-  char order = ' ';
-  char kind = ' ';
-  if (length > 1) {
-    order = text[0];
-    kind = text[1];
-  }
-  bool is_order = order == '<' || order == '>' || order == '=' || order == '|';
+/* Reads a type as NumPy spells it: a byte order, a letter and a number of
+ * bytes. `text` need not be terminated; it has no NUL. */
+static rlo_status parse_type(const char *text,
+                             size_t length,
+                             rlo_dtype *out_dtype,
+                             bool *out_is_byte_swapped) {
+  const char order = length > 1 ? text[0] : ' ';
+  const char kind = length > 1 ? text[1] : ' ';
+  const bool is_order = strchr("<>=|", order) != NULL;
   if (is_order && strchr("OSUVMmat", kind) != NULL) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the type '%.*s' (objects, text, times, records) is not "
                     "supported",
-                    shown,
+                    shown(length),
                     text);
   }
-  int64_t bytes = length > 2 ? type_bytes(text + 2, length - 2) : -1;
+  int64_t bytes = length > 2 && length < 12 ? 0 : -1;
+  for (size_t i = 2; i < length && bytes >= 0; ++i) {
+    bytes = is_digit(text[i]) ? bytes * 10 + (text[i] - '0') : -1;
+  }
   if (!is_order || strchr("biufc", kind) == NULL || bytes < 0) {
     return RLO_FAIL(RLO_PARSE,
                     "expected a byte order and a type like '<f4', found '%.*s'",
-                    shown,
+                    shown(length),
                     text);
   }
-  rlo_dtype dtype = rlo__npy_dtype_of(kind, bytes);
-  if (dtype == RLO_DTYPE_INVALID) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "the type '%.*s' is not supported", shown, text);
+  *out_dtype = dtype_of(kind, bytes);
+  if (*out_dtype == RLO_DTYPE_INVALID) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the type '%.*s' is not supported",
+                    shown(length),
+                    text);
   }
   if (order == '|' && bytes > 1) {
     return RLO_FAIL(RLO_PARSE,
                     "the type '%.*s' has more than one byte and no byte order",
-                    shown,
+                    shown(length),
                     text);
   }
-  bool is_foreign = is_host_little_endian() ? order == '>' : order == '<';
-  *out_dtype = dtype;
-  *out_is_byte_swapped = bytes > 1 && is_foreign;
+  /* The host is little-endian: base/version.c. */
+  *out_is_byte_swapped = bytes > 1 && order == '>';
   return RLO_OK;
 }
 
-rlo_dtype rlo__npy_unknown_type(const char *text, size_t length) {
-  bool is_unknown =
-      length == 3 && strchr("<|=", text[0]) != NULL && text[1] == 'V';
-  return is_unknown ? rlo__npy_dtype_of('u',
-                                        text[2] == '1'   ? 1
-                                        : text[2] == '2' ? 2
-                                                         : 0)
-                    : RLO_DTYPE_INVALID;
+/* The unsigned integer as wide as elements whose type NumPy does not know:
+ * "<V2", "|V1". RLO_DTYPE_INVALID for another spelling. `text` has no NUL. */
+static rlo_dtype unknown_type(const char *text, size_t length) {
+  bool is_unknown = length == 3 && strchr("<|=", text[0]) != NULL &&
+                    text[1] == 'V' && (text[2] == '1' || text[2] == '2');
+  return is_unknown ? dtype_of('u', text[2] - '0') : RLO_DTYPE_INVALID;
 }
 
-/* The type as NumPy spells it; an unsigned integer where it has none. */
-static void print_type(rlo__str *str, rlo_dtype dtype) {
-  int32_t bytes = rlo_dtype_storage_bits(dtype) / 8;
-  char kind = rlo__npy_kind_of(dtype);
-  rlo__str_printf(str, "%c%c%" PRId32, bytes == 1 ? '|' : '<', kind, bytes);
+rlo_status rlo_shape_from_numpy(const char *type,
+                                const int64_t *dims,
+                                const int64_t *strides_bytes,
+                                int32_t rank,
+                                int64_t available_bytes,
+                                rlo_numpy_view *out_view) {
+  RLO_REQUIRE(type, out_view);
+  RLO_REQUIRE_LIST(dims, rank);
+  rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
+  rlo_dtype dtype = RLO_DTYPE_INVALID;
+  RLO_TRY(parse_type(type, strlen(type), &dtype, &view.is_byte_swapped));
+  int64_t element_bytes = rlo_dtype_storage_bits(dtype) / 8;
+  int64_t lowest_elems = 0;
+  rlo_layout layout;
+  RLO_TRY(rlo__layout_from_byte_strides(dims,
+                                        strides_bytes,
+                                        rank,
+                                        element_bytes,
+                                        available_bytes,
+                                        &layout,
+                                        &lowest_elems));
+  RLO_TRY(rlo_shape_make_with_layout(dtype, dims, rank, &layout, &view.shape));
+  if (!rlo__mul(lowest_elems, element_bytes, &view.offset_bytes)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "the position %lld of the lowest element does not fit 64 "
+                    "bits in bytes",
+                    (long long)lowest_elems);
+  }
+  return rlo__report_write(
+      "NumPy view", "RLO_NUMPY_VIEW_INIT", &view, out_view, sizeof view);
 }
 
-/* The dictionary, as NumPy prints it. */
+/* ------------------------------------------------------------------ writing */
+
+/* The dictionary, as NumPy prints it. A type that NumPy lacks is an unsigned
+ * integer. */
 static void print_dictionary(rlo__str *str,
                              const rlo_shape *shape,
                              bool is_fortran) {
-  rlo__str_append(str, "{'descr': '");
-  print_type(str, shape->dtype);
-  rlo__str_printf(
-      str, "', 'fortran_order': %s, 'shape': (", is_fortran ? "True" : "False");
+  const int32_t bytes = rlo_dtype_storage_bits(shape->dtype) / 8;
+  const char kind = rlo__dtype_info_of(shape->dtype)->npy_kind;
+  rlo__str_printf(str,
+                  "{'descr': '%c%c%" PRId32
+                  "', 'fortran_order': %s, 'shape': (",
+                  bytes == 1 ? '|' : '<',
+                  kind != '\0' ? kind : 'u',
+                  bytes,
+                  is_fortran ? "True" : "False");
   for (int32_t k = 0; k < shape->rank; ++k) {
     rlo__str_printf(str, k > 0 ? ", %" PRId64 : "%" PRId64, shape->dims[k]);
   }
@@ -166,7 +163,7 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
     /* NumPy aligns the data to this. */
     DATA_ALIGNMENT = 64,
     /* Version 1: the magic, the version, two bytes of length. */
-    START = RLO__NPY_VERSION_END + 2,
+    START = VERSION_END + 2,
     /* 32 dimensions of 19 digits and what stands around them. */
     MAX_BYTES = 1024
   };
@@ -188,7 +185,7 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
                     element_bits);
   }
   char header[MAX_BYTES];
-  memcpy(header, rlo__npy_magic, RLO__NPY_MAGIC_BYTES);
+  memcpy(header, magic, MAGIC_BYTES);
   header[6] = 1;
   header[7] = 0;
   rlo__str str = rlo__str_over(header + START, sizeof header - START);
@@ -213,40 +210,351 @@ rlo_status rlo_npy_format(const rlo_shape *shape,
   return RLO_OK;
 }
 
-rlo_status rlo_shape_from_numpy(const char *type,
-                                const int64_t *dims,
-                                const int64_t *strides_bytes,
-                                int32_t rank,
-                                int64_t available_bytes,
-                                rlo_numpy_view *out_view) {
-  RLO_REQUIRE(type, out_view);
-  RLO_REQUIRE_LIST(dims, rank);
-  rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  rlo_dtype dtype = RLO_DTYPE_INVALID;
-  RLO_TRY(
-      rlo__npy_type_parse(type, strlen(type), &dtype, &view.is_byte_swapped));
-  int64_t element_bytes = rlo_dtype_storage_bits(dtype) / 8;
-  int64_t strides_elems[RLO_MAX_RANK];
-  if (strides_bytes != NULL) {
-    RLO_TRY(rlo__strides_from_bytes(
-        dims, strides_bytes, rank, element_bytes, strides_elems));
+/* ------------------------------------------------------------------ reading */
+
+/* A Python dictionary in a file, character by character. */
+typedef struct reader {
+  const char *file;
+  size_t at, end;
+} reader;
+
+/* What has been read. */
+typedef struct description {
+  /* A bit for each of the keys. */
+  unsigned seen;
+  bool is_fortran;
+  rlo_npy_header header;
+} description;
+
+/* The current character; NUL, which is never expected, at the end. */
+static char peek(const reader *r) {
+  return r->at < r->end ? r->file[r->at] : '\0';
+}
+
+static rlo_status refuse(const reader *r, const char *expected) {
+  char found[24] = "the header's end";
+  if (r->at < r->end) {
+    const unsigned char c = (unsigned char)r->file[r->at];
+    (void)snprintf(
+        found, sizeof found, c >= 0x20 && c < 0x7f ? "'%c'" : "0x%02x", c);
   }
-  int64_t lowest_elems = 0;
-  rlo_layout layout;
-  RLO_TRY(rlo_layout_from_strides(
-      dims,
-      strides_bytes != NULL ? strides_elems : NULL,
-      rank,
-      rlo__available_elems(available_bytes, element_bytes),
-      &layout,
-      &lowest_elems));
-  RLO_TRY(rlo_shape_make_with_layout(dtype, dims, rank, &layout, &view.shape));
-  if (!rlo__mul(lowest_elems, element_bytes, &view.offset_bytes)) {
+  return RLO_FAIL(RLO_PARSE,
+                  "byte %zu of the .npy file: expected %s, found %s",
+                  r->at,
+                  expected,
+                  found);
+}
+
+static void skip_blanks(reader *r) {
+  while (peek(r) == ' ' || peek(r) == '\t' || peek(r) == '\n' ||
+         peek(r) == '\r') {
+    ++r->at;
+  }
+}
+
+/* Step over a character and the blanks behind it, if it is there. */
+static bool accept(reader *r, char c) {
+  if (peek(r) != c) {
+    return false;
+  }
+  ++r->at;
+  skip_blanks(r);
+  return true;
+}
+
+/* A name that stands for itself: True, False. */
+static bool accept_word(reader *r, const char *word) {
+  size_t length = strlen(word);
+  if (r->end - r->at < length || memcmp(r->file + r->at, word, length) != 0) {
+    return false;
+  }
+  r->at += length;
+  skip_blanks(r);
+  return true;
+}
+
+/* A string without escapes, in either kind of quotes; borrowed. */
+static rlo_status read_string(reader *r,
+                              const char **out_text,
+                              size_t *out_length) {
+  char quote = peek(r);
+  if (quote != '\'' && quote != '"') {
+    return refuse(r, "a string");
+  }
+  size_t start = ++r->at;
+  while (peek(r) != quote) {
+    unsigned char c = (unsigned char)peek(r);
+    if (c < 0x20 || c >= 0x7f || c == '\\') {
+      return refuse(r, "a character of a plain string");
+    }
+    ++r->at;
+  }
+  *out_text = r->file + start;
+  *out_length = r->at - start;
+  ++r->at;
+  skip_blanks(r);
+  return RLO_OK;
+}
+
+static rlo_status read_dimension(reader *r, int64_t *out_value) {
+  size_t start = r->at;
+  if (!is_digit(peek(r))) {
+    return refuse(r, "a dimension >= 0");
+  }
+  bool fits = true;
+  bool has_leading_zero = peek(r) == '0';
+  int64_t value = 0;
+  for (; is_digit(peek(r)); ++r->at) {
+    fits = fits && rlo__mul_add(peek(r) - '0', value, 10, &value);
+  }
+  size_t length = r->at - start;
+  if (has_leading_zero && length > 1) {
+    r->at = start;
+    return refuse(r, "a dimension without leading zeros");
+  }
+  if (!fits) {
     return RLO_FAIL(RLO_OVERFLOW,
-                    "the position %lld of the lowest element does not fit 64 "
-                    "bits in bytes",
-                    (long long)lowest_elems);
+                    "byte %zu of the .npy file: the dimension %.*s%s does "
+                    "not fit 64 bits",
+                    start,
+                    shown(length),
+                    r->file + start,
+                    length > MAX_SHOWN ? "..." : "");
   }
-  return rlo__report_write(
-      "NumPy view", "RLO_NUMPY_VIEW_INIT", &view, out_view, sizeof view);
+  /* Python 2 wrote its long integers as 3L. */
+  if (peek(r) == 'L') {
+    ++r->at;
+  }
+  skip_blanks(r);
+  *out_value = value;
+  return RLO_OK;
+}
+
+/* (), (3,), (3, 4) or (3, 4,): as in Python, (3) is no tuple. */
+static rlo_status read_shape(reader *r, description *d) {
+  rlo_shape *shape = &d->header.shape;
+  if (!accept(r, '(')) {
+    return refuse(r, "'(' of a shape");
+  }
+  while (!accept(r, ')')) {
+    if (shape->rank == RLO_MAX_RANK) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "byte %zu of the .npy file: a rank above the limit of "
+                      "%d",
+                      r->at,
+                      RLO_MAX_RANK);
+    }
+    RLO_TRY(read_dimension(r, &shape->dims[shape->rank]));
+    ++shape->rank;
+    if (!accept(r, ',') && (shape->rank == 1 || peek(r) != ')')) {
+      return refuse(r, shape->rank == 1 ? "','" : "',' or ')'");
+    }
+  }
+  return RLO_OK;
+}
+
+/* A byte order, a letter and a number of bytes: "<f4". */
+static rlo_status read_type(reader *r, description *d) {
+  size_t position = r->at;
+  if (peek(r) == '[' || peek(r) == '(') {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "byte %zu of the .npy file: structured types are not "
+                    "supported",
+                    position);
+  }
+  const char *text = NULL;
+  size_t length = 0;
+  RLO_TRY(read_string(r, &text, &length));
+  rlo_npy_header *header = &d->header;
+  header->shape.dtype = unknown_type(text, length);
+  header->is_type_unknown = header->shape.dtype != RLO_DTYPE_INVALID;
+  return header->is_type_unknown
+             ? RLO_OK
+             : rlo__status_prefix(parse_type(text,
+                                             length,
+                                             &header->shape.dtype,
+                                             &header->is_byte_swapped),
+                                  "byte %zu of the .npy file: ",
+                                  position);
+}
+
+static rlo_status read_order(reader *r, description *d) {
+  d->is_fortran = accept_word(r, "True");
+  return d->is_fortran || accept_word(r, "False") ? RLO_OK
+                                                  : refuse(r, "True or False");
+}
+
+static const struct {
+  const char *name;
+  rlo_status (*read)(reader *r, description *d);
+} keys[] = {
+    {"descr", read_type},
+    {"fortran_order", read_order},
+    {"shape", read_shape},
+};
+
+enum { NUM_KEYS = sizeof keys / sizeof keys[0] };
+
+/* 'key': value */
+static rlo_status read_entry(reader *r, description *d) {
+  size_t position = r->at;
+  const char *key = NULL;
+  size_t length = 0;
+  RLO_TRY(read_string(r, &key, &length));
+  int k = 0;
+  while (k < NUM_KEYS && (strlen(keys[k].name) != length ||
+                          memcmp(keys[k].name, key, length) != 0)) {
+    ++k;
+  }
+  if (k == NUM_KEYS || (d->seen >> k & 1) != 0) {
+    return RLO_FAIL(RLO_PARSE,
+                    "byte %zu of the .npy file: expected the keys descr, "
+                    "fortran_order and shape, each once, found '%.*s'",
+                    position,
+                    shown(length),
+                    key);
+  }
+  d->seen |= 1u << k;
+  return accept(r, ':') ? keys[k].read(r, d) : refuse(r, "':'");
+}
+
+/* '{' entry {',' entry} [','] '}' and blanks to the end. */
+static rlo_status read_dictionary(reader *r, description *d) {
+  skip_blanks(r);
+  if (!accept(r, '{')) {
+    return refuse(r, "'{'");
+  }
+  while (!accept(r, '}')) {
+    RLO_TRY(read_entry(r, d));
+    if (!accept(r, ',') && peek(r) != '}') {
+      return refuse(r, "',' or '}'");
+    }
+  }
+  if (r->at < r->end) {
+    return refuse(r, "nothing but blanks after '}'");
+  }
+  for (int k = 0; k < NUM_KEYS; ++k) {
+    if ((d->seen >> k & 1) == 0) {
+      return RLO_FAIL(
+          RLO_PARSE, "the .npy header does not say its %s", keys[k].name);
+    }
+  }
+  return RLO_OK;
+}
+
+/* The file must end where the data end. */
+static rlo_status check_file_size(const rlo_npy_header *header,
+                                  int64_t file_bytes) {
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(&header->shape, &extent));
+  int64_t needed_bytes;
+  if (!rlo__add(
+          header->data_offset_bytes, extent.physical_bytes, &needed_bytes)) {
+    return RLO_FAIL(RLO_OVERFLOW,
+                    "an .npy header of %" PRId64 " bytes and %" PRId64
+                    " bytes of data do not fit 64 bits",
+                    header->data_offset_bytes,
+                    extent.physical_bytes);
+  }
+  if (file_bytes >= 0 && file_bytes < needed_bytes) {
+    return RLO_FAIL(RLO_DATA_LOSS,
+                    "the .npy header promises %" PRId64
+                    " bytes of data at byte %" PRId64
+                    ", but the file has %" PRId64 " bytes",
+                    extent.physical_bytes,
+                    header->data_offset_bytes,
+                    file_bytes);
+  }
+  if (file_bytes > needed_bytes) {
+    return RLO_FAIL(RLO_DATA_LOSS,
+                    "the .npy file has %" PRId64 " bytes after the %" PRId64
+                    " bytes of data at byte %" PRId64,
+                    file_bytes - needed_bytes,
+                    extent.physical_bytes,
+                    header->data_offset_bytes);
+  }
+  return RLO_OK;
+}
+
+/* The magic, the version and the length: where the dictionary is. */
+static rlo_status find_dictionary(const unsigned char *bytes,
+                                  size_t size_bytes,
+                                  reader *out_reader) {
+  size_t present = size_bytes < MAGIC_BYTES ? size_bytes : MAGIC_BYTES;
+  if (present > 0 && memcmp(bytes, magic, present) != 0) {
+    return RLO_FAIL(RLO_PARSE, "the file does not begin as an .npy file does");
+  }
+  if (size_bytes < VERSION_END) {
+    return RLO_FAIL(RLO_DATA_LOSS,
+                    "the .npy file ends after %zu bytes, inside its first %d",
+                    size_bytes,
+                    VERSION_END);
+  }
+  unsigned major = bytes[6];
+  unsigned minor = bytes[7];
+  if (major < 1 || major > 3 || minor != 0) {
+    return RLO_FAIL(RLO_PARSE,
+                    "version %u.%u of .npy is unknown; 1.0, 2.0 and 3.0 are "
+                    "read",
+                    major,
+                    minor);
+  }
+  size_t length_bytes = major == 1 ? 2 : 4;
+  size_t start = VERSION_END + length_bytes;
+  if (size_bytes < start) {
+    return RLO_FAIL(RLO_DATA_LOSS,
+                    "the .npy file ends after %zu bytes, inside its first %zu",
+                    size_bytes,
+                    start);
+  }
+  uint32_t length = 0;
+  for (size_t i = length_bytes; i > 0; --i) {
+    length = length << 8 | bytes[VERSION_END + i - 1];
+  }
+  if (length > RLO_NPY_MAX_HEADER_BYTES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "an .npy header of %" PRIu32
+                    " bytes is beyond the limit of %d",
+                    length,
+                    RLO_NPY_MAX_HEADER_BYTES);
+  }
+  if (size_bytes - start < length) {
+    return RLO_FAIL(RLO_DATA_LOSS,
+                    "the .npy header takes %zu bytes, but there are %zu",
+                    start + length,
+                    size_bytes);
+  }
+  *out_reader = (reader){(const char *)bytes, start, start + length};
+  return RLO_OK;
+}
+
+rlo_status rlo_npy_parse(const void *bytes,
+                         size_t size_bytes,
+                         int64_t file_bytes,
+                         rlo_npy_header *out_header) {
+  RLO_REQUIRE(out_header);
+  RLO_REQUIRE_LIST(bytes, size_bytes);
+  if (file_bytes < -1 ||
+      (file_bytes >= 0 && (uint64_t)file_bytes < (uint64_t)size_bytes)) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a file of %" PRId64 " bytes cannot begin with %zu bytes",
+                    file_bytes,
+                    size_bytes);
+  }
+  reader r = {0};
+  description d = {.header = RLO_NPY_HEADER_INIT};
+  RLO_TRY(find_dictionary(bytes, size_bytes, &r));
+  RLO_TRY(read_dictionary(&r, &d));
+  rlo_shape *shape = &d.header.shape;
+  const rlo_layout layout = d.is_fortran ? rlo_layout_column_major(shape->rank)
+                                         : rlo_layout_row_major(shape->rank);
+  RLO_TRY(rlo_shape_make_with_layout(
+      shape->dtype, shape->dims, shape->rank, &layout, shape));
+  d.header.data_offset_bytes = (int64_t)r.end;
+  RLO_TRY(check_file_size(&d.header, file_bytes));
+  return rlo__report_write(".npy header",
+                           "RLO_NPY_HEADER_INIT",
+                           &d.header,
+                           out_header,
+                           sizeof d.header);
 }

@@ -105,16 +105,13 @@ static rlo_status read_strides(const rlo_pjrt_strides *strides,
                             SIZE_UP_TO(rlo_pjrt_strides, num_byte_strides)));
   RLO_TRY(check_count(
       "byte_strides", strides->byte_strides, strides->num_byte_strides, rank));
-  int64_t strides_elems[RLO_MAX_RANK];
-  RLO_TRY(rlo__strides_from_bytes(
-      dims, strides->byte_strides, rank, element_bytes, strides_elems));
-  return rlo_layout_from_strides(
-      dims,
-      strides_elems,
-      rank,
-      rlo__available_elems(available_bytes, element_bytes),
-      out_layout,
-      out_lowest_elems);
+  return rlo__layout_from_byte_strides(dims,
+                                       strides->byte_strides,
+                                       rank,
+                                       element_bytes,
+                                       available_bytes,
+                                       out_layout,
+                                       out_lowest_elems);
 }
 
 static rlo_status write_view(const rlo_pjrt_view *view,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relayout/dlpack.h"
 
-#include "io/dlpack_abi.h"
+#include "support/dlpack_tensor.h"
 
 #include "fuzz.h"
 
@@ -9,15 +9,15 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static char memory[16];
   fuzz_reader reader = {data, size};
-  rlo__dl_tensor tensor = {.data = memory};
+  DLTensor tensor = {.data = memory};
   uint64_t flags = 0;
   fuzz_take(&reader, &flags, sizeof(flags));
   int64_t available_bytes = fuzz_take_number(&reader);
-  tensor.device_type = fuzz_take_byte(&reader);
+  tensor.device.device_type = fuzz_take_byte(&reader);
   tensor.ndim = (int8_t)fuzz_take_byte(&reader);
-  tensor.type_code = fuzz_take_byte(&reader);
-  tensor.type_bits = fuzz_take_byte(&reader);
-  tensor.type_lanes = (uint16_t)(1 + fuzz_take_byte(&reader));
+  tensor.dtype.code = fuzz_take_byte(&reader);
+  tensor.dtype.bits = fuzz_take_byte(&reader);
+  tensor.dtype.lanes = (uint16_t)(1 + fuzz_take_byte(&reader));
   bool has_strides = (fuzz_take_byte(&reader) & 1) != 0;
   fuzz_take(&reader, &tensor.byte_offset, sizeof(tensor.byte_offset));
   int64_t dims[128];
