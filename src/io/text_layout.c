@@ -143,34 +143,37 @@ static rlo_status parse_fill_bits(rlo__text_parser *p) {
   return RLO_OK;
 }
 
-static rlo_status parse_fill(rlo__text_parser *p) {
-  static const struct {
-    const char *word;
-    rlo_fill fill;
-  } words[] = {
-      {"invalid", RLO_FILL_INVALID},
-      {"zero", RLO_FILL_ZERO},
-      {"one", RLO_FILL_ONE},
-      {"lowest", RLO_FILL_LOWEST},
-      {"highest", RLO_FILL_HIGHEST},
-      {"unknown", RLO_FILL_UNKNOWN},
-  };
+static const char *const fill_words[] = {
+    [RLO_FILL_INVALID] = "invalid",
+    [RLO_FILL_ZERO] = "zero",
+    [RLO_FILL_ONE] = "one",
+    [RLO_FILL_LOWEST] = "lowest",
+    [RLO_FILL_HIGHEST] = "highest",
+    [RLO_FILL_UNKNOWN] = "unknown",
+};
 
+enum { NUM_FILL_WORDS = sizeof fill_words / sizeof fill_words[0] };
+
+const char *rlo__text_fill_word(rlo_fill fill) {
+  return (unsigned)fill < NUM_FILL_WORDS ? fill_words[fill] : NULL;
+}
+
+static rlo_status parse_fill(rlo__text_parser *p) {
   RLO_TRY(rlo__lexer_expect(p->lexer, "("));
   if (p->lexer->token.kind == RLO__TOKEN_HEX) {
     RLO_TRY(parse_fill_bits(p));
   } else {
-    size_t count = sizeof words / sizeof words[0];
-    size_t i = 0;
-    while (i < count && !rlo__lexer_is_at(p->lexer, words[i].word)) {
-      ++i;
+    int fill = 0;
+    while (fill < NUM_FILL_WORDS &&
+           !rlo__lexer_is_at(p->lexer, fill_words[fill])) {
+      ++fill;
     }
-    if (i == count) {
+    if (fill == NUM_FILL_WORDS) {
       return rlo__lexer_refuse(
           p->lexer,
           "zero, one, lowest, highest, unknown, invalid or 0x and digits");
     }
-    p->shape.layout.fill = words[i].fill;
+    p->shape.layout.fill = (rlo_fill)fill;
   }
   RLO_TRY(rlo__lexer_advance(p->lexer));
   return rlo__lexer_expect(p->lexer, ")");

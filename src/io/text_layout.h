@@ -32,4 +32,7 @@ typedef struct rlo__text_parser {
 RLO_NODISCARD rlo_status rlo__text_parse_layout(rlo__text_parser *parser,
                                                 bool may_be_empty);
 
+/** The word of a fill; NULL for RLO_FILL_BITS and what is no fill. */
+const char *rlo__text_fill_word(rlo_fill fill);
+
 #endif

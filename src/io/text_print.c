@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "base/str.h"
+#include "io/text_layout.h"
 #include "relayout/text.h"
 #include "xla/shape_tree.h"
 
@@ -21,42 +22,50 @@ static void print_list(rlo__str *str,
                        int32_t count,
                        bool is_tile) {
   for (int32_t i = 0; i < count; ++i) {
-    rlo__str_append(str, i > 0 ? "," : "");
+    const char *comma = i > 0 ? "," : "";
     if (is_tile && values[i] == RLO_TILE_COMBINE) {
-      rlo__str_append_char(str, '*');
+      rlo__str_printf(str, "%s*", comma);
     } else {
-      rlo__str_printf(str, "%" PRId64, values[i]);
+      rlo__str_printf(str, "%s%" PRId64, comma, values[i]);
     }
   }
 }
 
-/* The colon precedes the first property only. */
-static void print_colon(rlo__str *str, bool *has_colon) {
-  if (!*has_colon) {
-    rlo__str_append_char(str, ':');
-    *has_colon = true;
-  }
+/* Begins a property. The colon precedes the first one only. */
+static void print_name(rlo__str *str, bool *has_colon, const char *name) {
+  rlo__str_printf(str, "%s%s", *has_colon ? "" : ":", name);
+  *has_colon = true;
 }
 
+static void print_values(rlo__str *str,
+                         bool *has_colon,
+                         const char *name,
+                         const int64_t *values,
+                         int32_t count) {
+  print_name(str, has_colon, name);
+  rlo__str_append_char(str, '(');
+  print_list(str, values, count, false);
+  rlo__str_append_char(str, ')');
+}
+
+/* 0 is what a layout without the property has. */
 static void print_number(rlo__str *str,
                          bool *has_colon,
                          const char *name,
                          int64_t value) {
-  print_colon(str, has_colon);
-  rlo__str_printf(str, "%s(%" PRId64 ")", name, value);
+  if (value != 0) {
+    print_values(str, has_colon, name, &value, 1);
+  }
 }
 
 static void print_tiles(rlo__str *str,
                         bool *has_colon,
                         const rlo_layout *layout) {
-  int32_t num_tiles = clamp(layout->num_tiles, RLO_MAX_TILES);
-  if (num_tiles == 0) {
-    return;
-  }
-  print_colon(str, has_colon);
-  rlo__str_append_char(str, 'T');
-  for (int32_t t = 0; t < num_tiles; ++t) {
+  for (int32_t t = 0; t < clamp(layout->num_tiles, RLO_MAX_TILES); ++t) {
     const rlo_tile *tile = &layout->tiles[t];
+    if (t == 0) {
+      print_name(str, has_colon, "T");
+    }
     rlo__str_append_char(str, '(');
     print_list(str, tile->dims, clamp(tile->rank, RLO_MAX_TILE_RANK), true);
     rlo__str_append_char(str, ')');
@@ -66,38 +75,20 @@ static void print_tiles(rlo__str *str,
 static void print_fill(rlo__str *str,
                        bool *has_colon,
                        const rlo_layout *layout) {
-  const char *word = NULL;
-  switch (layout->fill) {
-    case RLO_FILL_INVALID:
-      return;
-    case RLO_FILL_ZERO:
-      word = "zero";
-      break;
-    case RLO_FILL_ONE:
-      word = "one";
-      break;
-    case RLO_FILL_LOWEST:
-      word = "lowest";
-      break;
-    case RLO_FILL_HIGHEST:
-      word = "highest";
-      break;
-    case RLO_FILL_UNKNOWN:
-      word = "unknown";
-      break;
-    case RLO_FILL_BITS:
-      break;
+  const char *word = rlo__text_fill_word(layout->fill);
+  if (layout->fill == RLO_FILL_INVALID) {
+    return;
   }
-  print_colon(str, has_colon);
+  print_name(str, has_colon, "fill");
   if (word != NULL) {
-    rlo__str_printf(str, "fill(%s)", word);
+    rlo__str_printf(str, "(%s)", word);
     return;
   }
   int top = (int)sizeof layout->fill_bits - 1;
   while (top > 0 && layout->fill_bits[top] == 0) {
     --top;
   }
-  rlo__str_printf(str, "fill(0x%x", layout->fill_bits[top]);
+  rlo__str_printf(str, "(0x%x", layout->fill_bits[top]);
   for (int i = top - 1; i >= 0; --i) {
     rlo__str_printf(str, "%02x", layout->fill_bits[i]);
   }
@@ -109,26 +100,21 @@ static void print_dtype(rlo__str *str,
                         bool *has_colon,
                         const char *mark,
                         rlo_dtype dtype) {
-  if (dtype == RLO_DTYPE_INVALID) {
-    return;
+  if (dtype != RLO_DTYPE_INVALID) {
+    bool is_known = rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_UNSIGNED;
+    print_name(str, has_colon, mark);
+    rlo__str_printf(str, "(%s)", is_known ? rlo_dtype_name(dtype) : "invalid");
   }
-  bool is_known = rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_UNSIGNED;
-  print_colon(str, has_colon);
-  rlo__str_printf(
-      str, "%s(%s)", mark, is_known ? rlo_dtype_name(dtype) : "invalid");
 }
 
 static void print_splits(rlo__str *str,
                          bool *has_colon,
                          const rlo_layout *layout) {
-  int32_t count = clamp(layout->num_split_configs, RLO_MAX_RANK);
-  if (count == 0) {
-    return;
-  }
-  print_colon(str, has_colon);
-  rlo__str_append(str, "SC");
-  for (int32_t s = 0; s < count; ++s) {
+  for (int32_t s = 0; s < clamp(layout->num_split_configs, RLO_MAX_RANK); ++s) {
     const rlo_split_config *split = &layout->split_configs[s];
+    if (s == 0) {
+      print_name(str, has_colon, "SC");
+    }
     rlo__str_printf(str, "(%d:", split->dimension);
     print_list(str,
                split->indices,
@@ -149,60 +135,47 @@ static void print_layout(rlo__str *str,
                          int64_t default_bits,
                          const rlo_shape_tree *physical_shape) {
   bool has_colon = false;
-  bool is_strided = layout->kind == RLO_LAYOUT_STRIDED;
+  const bool is_strided = layout->kind == RLO_LAYOUT_STRIDED;
+  const int64_t tail = layout->tail_alignment_elems;
+  const int64_t bits = layout->element_size_bits;
   rlo__str_append_char(str, '{');
   for (int32_t i = 0; !is_strided && i < rank; ++i) {
     rlo__str_printf(str, i > 0 ? ",%d" : "%d", layout->minor_to_major[i]);
   }
   if (!is_strided) {
     print_tiles(str, &has_colon, layout);
-    if (layout->tail_alignment_elems != 0 &&
-        layout->tail_alignment_elems != 1) {
-      print_number(str, &has_colon, "L", layout->tail_alignment_elems);
-    }
+    print_number(str, &has_colon, "L", tail == 1 ? 0 : tail);
   }
   print_dtype(str, &has_colon, "#", layout->index_dtype);
   print_dtype(str, &has_colon, "*", layout->pointer_dtype);
-  if (layout->element_size_bits != 0 &&
-      layout->element_size_bits != default_bits) {
-    print_number(str, &has_colon, "E", layout->element_size_bits);
-  }
-  if (layout->memory_space != 0) {
-    print_number(str, &has_colon, "S", layout->memory_space);
-  }
+  print_number(str, &has_colon, "E", bits == default_bits ? 0 : bits);
+  print_number(str, &has_colon, "S", layout->memory_space);
   if (!is_strided) {
     print_splits(str, &has_colon, layout);
   }
   if (physical_shape != NULL) {
-    print_colon(str, &has_colon);
-    rlo__str_append(str, "P(");
+    print_name(str, &has_colon, "P(");
     print_tree(str, physical_shape, true);
     rlo__str_append_char(str, ')');
   }
-  if (layout->metadata_prefix_bytes != 0) {
-    print_number(str, &has_colon, "M", layout->metadata_prefix_bytes);
-  }
+  print_number(str, &has_colon, "M", layout->metadata_prefix_bytes);
   if (is_strided) {
-    print_colon(str, &has_colon);
-    rlo__str_append(str, "strides(");
-    print_list(str, layout->strides_elems, rank, false);
-    rlo__str_append_char(str, ')');
-    if (layout->offset_elems != 0) {
-      print_number(str, &has_colon, "offset", layout->offset_elems);
-    }
+    print_values(str, &has_colon, "strides", layout->strides_elems, rank);
+    print_number(str, &has_colon, "offset", layout->offset_elems);
   } else {
     if (layout->has_padded_dimensions) {
-      print_colon(str, &has_colon);
-      rlo__str_append(str, "pad(");
-      print_list(str, layout->padded_dimensions, rank, false);
-      rlo__str_append_char(str, ')');
+      print_values(str, &has_colon, "pad", layout->padded_dimensions, rank);
     }
     print_fill(str, &has_colon, layout);
   }
   rlo__str_append_char(str, '}');
 }
 
-static void print_dims(rlo__str *str, const rlo_shape *shape, int32_t rank) {
+static void print_shape(rlo__str *str,
+                        const rlo_shape *shape,
+                        bool with_layout) {
+  int32_t rank = clamp(shape->rank, RLO_MAX_RANK);
+  rlo__str_printf(str, "%s[", rlo_dtype_name(shape->dtype));
   for (int32_t k = 0; k < rank; ++k) {
     rlo__str_append(str, k > 0 ? "," : "");
     if (shape->dims[k] == RLO_DIM_UNBOUNDED) {
@@ -213,14 +186,6 @@ static void print_dims(rlo__str *str, const rlo_shape *shape, int32_t rank) {
                       shape->dims[k]);
     }
   }
-}
-
-static void print_shape(rlo__str *str,
-                        const rlo_shape *shape,
-                        bool with_layout) {
-  int32_t rank = clamp(shape->rank, RLO_MAX_RANK);
-  rlo__str_printf(str, "%s[", rlo_dtype_name(shape->dtype));
-  print_dims(str, shape, rank);
   rlo__str_append_char(str, ']');
   if (!with_layout) {
     return;
@@ -234,43 +199,55 @@ static void print_shape(rlo__str *str,
   }
 }
 
+static size_t format_layout(const rlo_layout *layout,
+                            int32_t rank,
+                            const rlo_shape_tree *physical_shape,
+                            char *buffer,
+                            size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  if (layout != NULL) {
+    print_layout(&str, layout, clamp(rank, RLO_MAX_RANK), 0, physical_shape);
+  }
+  return str.length;
+}
+
 size_t rlo_layout_format(const rlo_layout *layout,
                          int32_t rank,
                          char *buffer,
                          size_t capacity) {
-  rlo__str str = rlo__str_over(buffer, capacity);
-  RLO_REQUIRE_OR(str.length, layout);
-  print_layout(&str, layout, clamp(rank, RLO_MAX_RANK), 0, NULL);
-  return str.length;
-}
-
-size_t rlo_shape_format(const rlo_shape *shape, char *buffer, size_t capacity) {
-  rlo__str str = rlo__str_over(buffer, capacity);
-  RLO_REQUIRE_OR(str.length, shape);
-  print_shape(&str, shape, true);
-  return str.length;
-}
-
-size_t rlo_shape_human_string(const rlo_shape *shape,
-                              char *buffer,
-                              size_t capacity) {
-  rlo__str str = rlo__str_over(buffer, capacity);
-  RLO_REQUIRE_OR(str.length, shape);
-  print_shape(&str, shape, false);
-  return str.length;
+  return format_layout(layout, rank, NULL, buffer, capacity);
 }
 
 size_t rlo_bare_layout_format(const rlo_bare_layout *layout,
                               char *buffer,
                               size_t capacity) {
+  return layout == NULL ? format_layout(NULL, 0, NULL, buffer, capacity)
+                        : format_layout(&layout->layout,
+                                        layout->rank,
+                                        layout->physical_shape,
+                                        buffer,
+                                        capacity);
+}
+
+static size_t format_shape(const rlo_shape *shape,
+                           bool with_layout,
+                           char *buffer,
+                           size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
-  RLO_REQUIRE_OR(str.length, layout);
-  print_layout(&str,
-               &layout->layout,
-               clamp(layout->rank, RLO_MAX_RANK),
-               0,
-               layout->physical_shape);
+  if (shape != NULL) {
+    print_shape(&str, shape, with_layout);
+  }
   return str.length;
+}
+
+size_t rlo_shape_format(const rlo_shape *shape, char *buffer, size_t capacity) {
+  return format_shape(shape, true, buffer, capacity);
+}
+
+size_t rlo_shape_human_string(const rlo_shape *shape,
+                              char *buffer,
+                              size_t capacity) {
+  return format_shape(shape, false, buffer, capacity);
 }
 
 /* `shape` has room for a leaf: the recursion takes little stack. */
@@ -307,28 +284,33 @@ static void print_tree(rlo__str *str,
   print_subshape(str, tree, with_layouts, &shape);
 }
 
+static size_t format_tree(const rlo_shape_tree *tree,
+                          bool with_layouts,
+                          char *buffer,
+                          size_t capacity) {
+  rlo__str str = rlo__str_over(buffer, capacity);
+  if (tree != NULL) {
+    print_tree(&str, tree, with_layouts);
+  }
+  return str.length;
+}
+
 size_t rlo_shape_tree_format(const rlo_shape_tree *tree,
                              char *buffer,
                              size_t capacity) {
-  rlo__str str = rlo__str_over(buffer, capacity);
-  RLO_REQUIRE_OR(str.length, tree);
-  print_tree(&str, tree, true);
-  return str.length;
+  return format_tree(tree, true, buffer, capacity);
 }
 
 size_t rlo_shape_tree_human_string(const rlo_shape_tree *tree,
                                    char *buffer,
                                    size_t capacity) {
-  rlo__str str = rlo__str_over(buffer, capacity);
-  RLO_REQUIRE_OR(str.length, tree);
-  print_tree(&str, tree, false);
-  return str.length;
+  return format_tree(tree, false, buffer, capacity);
 }
 
-static size_t print_program(const rlo_program_shape *program,
-                            bool with_layouts,
-                            char *buffer,
-                            size_t capacity) {
+static size_t format_program(const rlo_program_shape *program,
+                             bool with_layouts,
+                             char *buffer,
+                             size_t capacity) {
   rlo__str str = rlo__str_over(buffer, capacity);
   RLO_REQUIRE_OR(str.length, program);
   int64_t count = rlo_program_shape_parameter_count(program);
@@ -348,11 +330,11 @@ static size_t print_program(const rlo_program_shape *program,
 size_t rlo_program_shape_format(const rlo_program_shape *program,
                                 char *buffer,
                                 size_t capacity) {
-  return print_program(program, true, buffer, capacity);
+  return format_program(program, true, buffer, capacity);
 }
 
 size_t rlo_program_shape_human_string(const rlo_program_shape *program,
                                       char *buffer,
                                       size_t capacity) {
-  return print_program(program, false, buffer, capacity);
+  return format_program(program, false, buffer, capacity);
 }
