@@ -23,23 +23,21 @@ rlo_status rlo__memory_create(rlo__place *place,
                               int64_t bytes,
                               rlo__memory **out_memory) {
   const bool is_host = place->context == NULL;
-  rlo__memory *memory =
-      rlo__alloc(is_host ? HOST_OFFSET + (size_t)bytes : sizeof *memory);
-  if (memory == NULL) {
+  rlo__memory *made =
+      rlo__alloc(is_host ? HOST_OFFSET + (size_t)bytes : sizeof *made);
+  if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  memory->place = place;
-  memory->bytes = bytes;
-  if (is_host) {
-    memory->host = (char *)memory + HOST_OFFSET;
-  } else {
-    rlo_status status = rlo__place_take_buffer(place, bytes, &memory->buffer);
-    if (status != RLO_OK) {
-      rlo__free(memory);
-      return status;
-    }
+  *made = (rlo__memory){.place = place,
+                        .host = is_host ? (char *)made + HOST_OFFSET : NULL,
+                        .bytes = bytes};
+  rlo_status status =
+      is_host ? RLO_OK : rlo__place_take_buffer(place, bytes, &made->buffer);
+  if (status != RLO_OK) {
+    rlo__free(made);
+    return status;
   }
-  *out_memory = memory;
+  *out_memory = made;
   return RLO_OK;
 }
 
@@ -72,11 +70,12 @@ rlo_status rlo__memory_wrap(rlo__place *place,
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  made->place = place;
-  made->buffer = buffer;
-  made->offset_bytes = offset_bytes;
-  made->bytes = bytes;
-  made->is_external = true;
+  *made = (rlo__memory){.place = place,
+                        .buffer = buffer,
+                        .offset_bytes = offset_bytes,
+                        .bytes = bytes,
+                        .is_external = true,
+                        .ready = ready};
   rlo_status status = RLO_CL(clRetainMemObject, buffer);
   if (status == RLO_OK && ready != NULL) {
     status = RLO_CL(clRetainEvent, ready);
@@ -88,7 +87,6 @@ rlo_status rlo__memory_wrap(rlo__place *place,
     rlo__free(made);
     return status;
   }
-  made->ready = ready;
   *out = made;
   return RLO_OK;
 }
@@ -116,17 +114,15 @@ rlo_status rlo__memory_over_host(rlo__place *place,
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  made->place = place;
-  made->host = host;
-  made->bytes = bytes;
-  made->is_external = true;
-  if (place->context != NULL) {
-    rlo_status status =
-        create_buffer_over_host(place->context, host, bytes, &made->buffer);
-    if (status != RLO_OK) {
-      rlo__free(made);
-      return status;
-    }
+  *made = (rlo__memory){
+      .place = place, .host = host, .bytes = bytes, .is_external = true};
+  rlo_status status =
+      place->context == NULL
+          ? RLO_OK
+          : create_buffer_over_host(place->context, host, bytes, &made->buffer);
+  if (status != RLO_OK) {
+    rlo__free(made);
+    return status;
   }
   *out_memory = made;
   return RLO_OK;

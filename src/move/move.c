@@ -46,76 +46,59 @@ void rlo__move_release(rlo__move *move) {
   }
 }
 
-static rlo_status create(int32_t count, rlo__move **out_move) {
-  rlo__move *made = rlo__alloc(sizeof *made + (size_t)count * sizeof(step));
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo__memo_entry_init(&made->entry, destroy);
-  *out_move = made;
-  return RLO_OK;
-}
-
 static rlo_status add_step(const rlo__place *place,
                            const rlo__listed_problem *entry,
+                           const rlo_segment_sum *sum,
                            const rlo_plan_options *options,
                            rlo__move *move) {
   step *s = &move->steps[move->count++];
   s->operand = entry->operand;
   s->index_operand = entry->index_operand;
-  return place->context == NULL
-             ? rlo__host_mover_create(entry->problem, &s->mover)
-             : rlo_plan_create(
-                   place->context, entry->problem, options, &s->plan);
+  if (place->context == NULL) {
+    return rlo__host_mover_create(entry->problem, &s->mover);
+  }
+  return sum != NULL ? rlo_plan_create_segment_sum(
+                           place->context, sum, options, &s->plan)
+                     : rlo_plan_create(
+                           place->context, entry->problem, options, &s->plan);
 }
 
+/* `sum`: on a device, the one entry stands for this segment sum; else NULL. */
 static rlo_status prepare(const rlo__place *place,
                           const rlo__listed_problem *entries,
                           int32_t count,
+                          const rlo_segment_sum *sum,
                           const rlo_plan_options *options,
                           rlo__move **out_move) {
-  rlo__move *made;
-  RLO_TRY(create(count, &made));
+  rlo__move *made = rlo__alloc(sizeof *made + (size_t)count * sizeof(step));
+  if (made == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  rlo__memo_entry_init(&made->entry, destroy);
+  rlo_status status = RLO_OK;
   for (int32_t n = 0; n < count; ++n) {
-    rlo_status status = add_step(place, &entries[n], options, made);
-    if (status != RLO_OK) {
-      rlo__move_release(made);
-      return status;
-    }
+    RLO_TRY_GOTO(add_step(place, &entries[n], sum, options, made));
   }
   *out_move = made;
   return RLO_OK;
+fail:
+  rlo__move_release(made);
+  return status;
 }
 
 rlo_status rlo__move_create(const rlo__place *place,
                             const rlo_problem_list *list,
                             const rlo_plan_options *options,
                             rlo__move **out_move) {
-  return prepare(place, list->entries, list->count, options, out_move);
-}
-
-static rlo_status plan_segment_sum(rlo_context *context,
-                                   const rlo_segment_sum *sum,
-                                   rlo__move **out_move) {
-  rlo__move *made;
-  RLO_TRY(create(1, &made));
-  made->count = 1;
-  made->steps[0].index_operand = 1;
-  rlo_status status =
-      rlo_plan_create_segment_sum(context, sum, NULL, &made->steps[0].plan);
-  if (status != RLO_OK) {
-    rlo__move_release(made);
-    return status;
-  }
-  *out_move = made;
-  return RLO_OK;
+  return prepare(place, list->entries, list->count, NULL, options, out_move);
 }
 
 rlo_status rlo__move_create_segment_sum(const rlo__place *place,
                                         rlo_segment_sum *sum,
                                         rlo__move **out_move) {
   if (place->context != NULL) {
-    RLO_TRY(plan_segment_sum(place->context, sum, out_move));
+    const rlo__listed_problem whole = {NULL, 0, 1};
+    RLO_TRY(prepare(place, &whole, 1, sum, NULL, out_move));
     rlo_segment_sum_release(sum);
     return RLO_OK;
   }
@@ -142,7 +125,7 @@ static rlo_status prepare_kept(rlo__place *place,
                                      0,
                                      rlo_problem_loads(problem) ? 1 : -1};
   rlo__move *made;
-  RLO_TRY(prepare(place, &entry, 1, &options, &made));
+  RLO_TRY(prepare(place, &entry, 1, NULL, &options, &made));
   rlo_status status = rlo__plan_memo_add(&place->moves, key, &made->entry);
   if (status != RLO_OK) {
     rlo__move_release(made);
@@ -176,19 +159,11 @@ rlo_status rlo__move_get(rlo__place *place,
 
 /* ------------------------------------------------------------------ running */
 
-static void *host_of(const rlo__memory *memory) {
-  return memory != NULL ? memory->host : NULL;
-}
+/* An operand of 0 bytes. */
+static const rlo__memory nothing = {0};
 
-static rlo_status run_on_host(const step *s,
-                              const rlo__memory *src,
-                              const rlo__memory *indices,
-                              rlo__memory *dst) {
-  return rlo__host_mover_run(s->mover,
-                             host_of(src),
-                             host_of(indices),
-                             dst->host,
-                             dst->place->num_threads);
+static const rlo__memory *operand_of(void *const *operands, int32_t number) {
+  return number >= 0 && operands[number] != NULL ? operands[number] : &nothing;
 }
 
 static rlo_status enqueue(const step *s,
@@ -208,20 +183,14 @@ static rlo_status enqueue(const step *s,
   cl_uint num_waits = waits[0] != NULL;
   waits[num_waits] = rlo__memory_gate(indices);
   num_waits += waits[num_waits] != NULL;
-  rlo_operands o = RLO_OPERANDS_INIT;
-  o.dst = dst->buffer;
-  o.dst_offset_bytes = dst->offset_bytes;
-  if (src != NULL) {
-    o.src = src->buffer;
-    o.src_offset_bytes = src->offset_bytes;
-  }
-  if (indices != NULL) {
-    o.indices = indices->buffer;
-    o.index_offset_bytes = indices->offset_bytes;
-  }
-  if (scratch != NULL) {
-    o.scratch = scratch->buffer;
-  }
+  const rlo_operands o = {.struct_size = sizeof o,
+                          .src = src->buffer,
+                          .src_offset_bytes = src->offset_bytes,
+                          .indices = indices->buffer,
+                          .index_offset_bytes = indices->offset_bytes,
+                          .dst = dst->buffer,
+                          .dst_offset_bytes = dst->offset_bytes,
+                          .scratch = scratch != NULL ? scratch->buffer : NULL};
   rlo_status status = rlo_enqueue_operands(s->plan,
                                            dst->place->queue,
                                            &o,
@@ -241,10 +210,13 @@ static rlo_status run_steps(const rlo__move *move,
                             rlo__memory *dst) {
   for (int32_t n = 0; n < move->count; ++n) {
     const step *s = &move->steps[n];
-    const rlo__memory *src = operands[s->operand];
-    const rlo__memory *indices =
-        s->index_operand >= 0 ? operands[s->index_operand] : NULL;
-    RLO_TRY(s->mover != NULL ? run_on_host(s, src, indices, dst)
+    const rlo__memory *src = operand_of(operands, s->operand);
+    const rlo__memory *indices = operand_of(operands, s->index_operand);
+    RLO_TRY(s->mover != NULL ? rlo__host_mover_run(s->mover,
+                                                   src->host,
+                                                   indices->host,
+                                                   dst->host,
+                                                   dst->place->num_threads)
                              : enqueue(s, src, indices, dst));
   }
   return RLO_OK;
@@ -262,8 +234,8 @@ rlo_status rlo__move_run(const rlo__move *move,
   if (order.host == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status =
-      rlo_segment_sum_order_host(move->sum, host_of(operands[1]), order.host);
+  rlo_status status = rlo_segment_sum_order_host(
+      move->sum, operand_of(operands, 1)->host, order.host);
   if (status == RLO_OK) {
     void *const sources[] = {operands[0], &order};
     status = run_steps(move, sources, dst);
