@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -68,97 +69,100 @@ rlo_status rlo__file_pread(
   return RLO_OK;
 }
 
-/** Reads into `data` until it is full or the file ends. */
-static rlo_status read_some(
-    int fd, const char *path, char *data, size_t bytes, size_t *out_bytes) {
-  *out_bytes = 0;
-  while (*out_bytes < bytes) {
-    ssize_t count = read(fd, data + *out_bytes, call_bytes(bytes - *out_bytes));
-    if (count < 0 && errno == EINTR) {
-      continue;
+/** Reads a file to its end. `*data` is on the heap, or NULL; its bytes and a
+ * NUL after them. */
+static rlo_status read_all(
+    int fd, const char *path, size_t max_bytes, char **data, size_t *bytes) {
+  /* Room for the byte beyond the limit and for the NUL. */
+  max_bytes = rlo__min_size(max_bytes, SIZE_MAX - 2);
+  size_t room = 0;
+  size_t next_room = (size_t)rlo__thresholds.base_first_read_bytes;
+  struct stat st;
+  /* Pipes and files of /proc have size 0. */
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+    next_room = (size_t)st.st_size;
+    if (next_room > max_bytes) {
+      return RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "\"%s\" has %zu bytes; at most %zu are allowed",
+                      path,
+                      next_room,
+                      max_bytes);
     }
-    if (count < 0) {
+  }
+  /* A byte more detects that the file has grown. */
+  next_room = rlo__min_size(next_room, max_bytes) + 2;
+  for (;;) {
+    if (*bytes + 1 >= room) {
+      char *grown = rlo__alloc_resize(*data, room, next_room, 1);
+      if (grown == NULL) {
+        return RLO_OUT_OF_MEMORY;
+      }
+      *data = grown;
+      room = next_room;
+      next_room = room > max_bytes / 2 ? max_bytes + 2 : room * 2;
+    }
+    const ssize_t count =
+        read(fd, *data + *bytes, call_bytes(room - 1 - *bytes));
+    if (count == 0) {
+      return RLO_OK;
+    }
+    if (count < 0 && errno != EINTR) {
       return rlo__file_fail("cannot read", path, errno);
     }
-    if (count == 0) {
-      break;
+    *bytes += count > 0 ? (size_t)count : 0;
+    if (*bytes > max_bytes) {
+      return RLO_FAIL(RLO_OUT_OF_RANGE,
+                      "\"%s\" has more than the %zu bytes allowed here",
+                      path,
+                      max_bytes);
     }
-    *out_bytes += (size_t)count;
   }
-  return RLO_OK;
 }
 
-/** The first capacity: the size of the file and one byte more, which detects
- *  that the file has grown. Pipes and files of /proc have size 0. */
-static size_t first_capacity(int fd, size_t max_bytes) {
-  struct stat st;
-  size_t bytes = (size_t)rlo__thresholds.base_first_read_bytes;
-  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-      (uintmax_t)st.st_size < SIZE_MAX - 2) {
-    bytes = (size_t)st.st_size;
+/** Reads and closes a file that `status` says may be read. */
+static rlo_status read_and_close(int fd,
+                                 rlo_status status,
+                                 const char *path,
+                                 size_t max_bytes,
+                                 char **out_data,
+                                 size_t *out_bytes) {
+  char *data = NULL;
+  size_t bytes = 0;
+  if (status == RLO_OK) {
+    status = read_all(fd, path, max_bytes, &data, &bytes);
   }
-  return bytes < max_bytes ? bytes + 1 : max_bytes + 1;
+  rlo__file_close(fd);
+  if (status != RLO_OK) {
+    rlo__free(data);
+    return status;
+  }
+  *out_data = data;
+  *out_bytes = bytes;
+  return RLO_OK;
 }
 
 rlo_status rlo__file_read(const char *path,
                           size_t max_bytes,
                           char **out_data,
                           size_t *out_bytes) {
-  rlo_status status = RLO_OK;
-  char *data = NULL;
   *out_data = NULL;
   *out_bytes = 0;
   int fd = rlo__open_at(AT_FDCWD, path, O_RDONLY);
-  if (fd < 0) {
-    return rlo__file_fail("cannot open", path, errno);
-  }
-  /* Room for the byte beyond the limit and for the NUL. */
-  max_bytes = rlo__min_size(max_bytes, SIZE_MAX - 2);
-  size_t length = 0;
-  size_t capacity = first_capacity(fd, max_bytes);
-  size_t old_capacity = 0;
-  for (;;) {
-    char *grown = rlo__alloc_resize(data, old_capacity, capacity + 1, 1);
-    if (grown == NULL) {
-      status = RLO_OUT_OF_MEMORY;
-      goto fail;
-    }
-    data = grown;
-    old_capacity = capacity + 1;
-    size_t count;
-    RLO_TRY_GOTO(read_some(fd, path, data + length, capacity - length, &count));
-    length += count;
-    if (length < capacity) {
-      break;
-    }
-    if (length > max_bytes) {
-      status = RLO_FAIL(RLO_OUT_OF_RANGE,
-                        "\"%s\" has more than the %zu bytes allowed here",
-                        path,
-                        max_bytes);
-      goto fail;
-    }
-    capacity = capacity > max_bytes / 2 ? max_bytes + 1 : capacity * 2;
-  }
-  rlo__file_close(fd);
-  data[length] = '\0';
-  *out_data = data;
-  *out_bytes = length;
-  return RLO_OK;
-fail:
-  rlo__file_close(fd);
-  rlo__free(data);
-  return status;
+  return fd < 0
+             ? rlo__file_fail("cannot open", path, errno)
+             : read_and_close(fd, RLO_OK, path, max_bytes, out_data, out_bytes);
 }
 
 /* ------------------------------------------------------------------ writing */
 
-rlo_status rlo__file_write_begun(rlo__file_replace *f,
-                                 int error,
-                                 const char *path,
-                                 const void *data,
-                                 size_t bytes,
-                                 int (*end)(rlo__file_replace *f)) {
+/** Writes a file that has begun, and ends it by `end`. Abandons it then, or on
+ *  failure. `error` is that of the begin. */
+static rlo_status write_begun(rlo__file_replace *f,
+                              int error,
+                              const char *path,
+                              const void *data,
+                              size_t bytes,
+                              int (*end)(rlo__file_replace *f)) {
   const char *what = "cannot create";
   if (error == 0) {
     what = "cannot write";
@@ -175,6 +179,198 @@ rlo_status rlo__file_write_begun(rlo__file_replace *f,
 rlo_status rlo__file_write(const char *path, const void *data, size_t bytes) {
   rlo__file_replace f;
   int error = rlo__file_replace_begin(&f, path);
-  return rlo__file_write_begun(
-      &f, error, path, data, bytes, rlo__file_replace_commit);
+  return write_begun(&f, error, path, data, bytes, rlo__file_replace_commit);
+}
+
+/* -------------------------------------------------------------- directories */
+
+/** Fails if another user than the owner may have changed this. */
+static rlo_status check_ownership(const struct stat *st,
+                                  uid_t owner,
+                                  const char *name) {
+  if (st->st_uid != owner) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "\"%s\" belongs to user %ld and not to user %ld",
+                    name,
+                    (long)st->st_uid,
+                    (long)owner);
+  }
+  if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "\"%s\" can be written to by others than its owner (mode "
+                    "%o)",
+                    name,
+                    (unsigned)(st->st_mode & 07777));
+  }
+  return RLO_OK;
+}
+
+static bool make(const char *path) {
+  return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/** Creates a directory and its parent where they do not exist. */
+static rlo_status create_directory(const char *path) {
+  const char *slash = strrchr(path, '/');
+  bool is_made = make(path);
+  if (!is_made && errno == ENOENT && slash != NULL && slash != path) {
+    char *parent = rlo__alloc_string(path);
+    if (parent == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    parent[slash - path] = '\0';
+    is_made = make(parent) && make(path);
+    rlo__free(parent);
+  }
+  return is_made ? RLO_OK
+                 : rlo__file_fail("cannot create the directory", path, errno);
+}
+
+rlo_status rlo__directory_open(const char *path,
+                               uid_t owner,
+                               bool creates,
+                               rlo__directory *out_directory) {
+  *out_directory = (rlo__directory){.fd = -1, .owner = owner};
+  if (creates) {
+    RLO_TRY(create_directory(path));
+  }
+  int fd = rlo__open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (fd < 0) {
+    return errno == ENOTDIR || errno == ELOOP
+               ? RLO_FAIL(
+                     RLO_UNSUPPORTED,
+                     "\"%s\" is not a directory, or a symbolic link to one",
+                     path)
+               : rlo__file_fail("cannot open the directory", path, errno);
+  }
+  struct stat st;
+  rlo_status status = fstat(fd, &st) == 0
+                          ? check_ownership(&st, owner, path)
+                          : rlo__file_fail("cannot examine", path, errno);
+  if (status != RLO_OK) {
+    rlo__file_close(fd);
+    return status;
+  }
+  out_directory->fd = fd;
+  return RLO_OK;
+}
+
+void rlo__directory_close(rlo__directory *directory) {
+  rlo__file_close(directory->fd);
+  directory->fd = -1;
+}
+
+/** Fails unless a file is regular and of the directory's owner. */
+static rlo_status check_file(const rlo__directory *directory,
+                             int fd,
+                             const char *name) {
+  struct stat st;
+  if (fstat(fd, &st) != 0) {
+    return rlo__file_fail("cannot examine", name, errno);
+  }
+  if (!S_ISREG(st.st_mode)) {
+    return RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is not a regular file", name);
+  }
+  return check_ownership(&st, directory->owner, name);
+}
+
+rlo_status rlo__directory_read(const rlo__directory *directory,
+                               const char *name,
+                               size_t max_bytes,
+                               char **out_data,
+                               size_t *out_bytes) {
+  *out_data = NULL;
+  *out_bytes = 0;
+  /* Without O_NONBLOCK, opening a pipe waits for a writer. */
+  int fd =
+      rlo__open_at(directory->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) {
+    return errno == ELOOP
+               ? RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is a symbolic link", name)
+               : rlo__file_fail("cannot open", name, errno);
+  }
+  return read_and_close(fd,
+                        check_file(directory, fd, name),
+                        name,
+                        max_bytes,
+                        out_data,
+                        out_bytes);
+}
+
+rlo_status rlo__directory_write(const rlo__directory *directory,
+                                const char *name,
+                                const void *data,
+                                size_t bytes) {
+  rlo__file_replace f;
+  int error = rlo__file_replace_begin_at(&f, directory->fd, name, 0600);
+  /* Without a sync of the directory: what the cache loses is built again. */
+  return write_begun(&f, error, name, data, bytes, rlo__file_replace_rename);
+}
+
+rlo_status rlo__directory_remove(const rlo__directory *directory,
+                                 const char *name) {
+  if (unlinkat(directory->fd, name, 0) != 0 && errno != ENOENT) {
+    return rlo__file_fail("cannot delete", name, errno);
+  }
+  return RLO_OK;
+}
+
+void rlo__directory_touch(const rlo__directory *directory, const char *name) {
+  (void)utimensat(directory->fd, name, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+/** Describes a file; false for one that is not listed. */
+static bool examine(const rlo__directory *directory,
+                    const char *name,
+                    rlo__directory_file *out_file) {
+  struct stat st;
+  size_t name_bytes = strlen(name) + 1;
+  if (name_bytes > sizeof out_file->name ||
+      fstatat(directory->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(st.st_mode)) {
+    return false;
+  }
+  memcpy(out_file->name, name, name_bytes);
+  out_file->bytes = (int64_t)st.st_size;
+  out_file->time_nanos =
+      (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+  return true;
+}
+
+static rlo_status list_stream(const rlo__directory *directory,
+                              DIR *stream,
+                              rlo__directory_file **files,
+                              size_t *count) {
+  size_t capacity = 0;
+  const struct dirent *item;
+  while (errno = 0, (item = readdir(stream)) != NULL) {
+    RLO_TRY(rlo__array_reserve(files, sizeof **files, *count + 1, &capacity));
+    *count += examine(directory, item->d_name, &(*files)[*count]) ? 1 : 0;
+  }
+  return errno == 0 ? RLO_OK
+                    : rlo__file_fail("cannot list", "the directory", errno);
+}
+
+rlo_status rlo__directory_list(const rlo__directory *directory,
+                               rlo__directory_file **out_files,
+                               size_t *out_count) {
+  *out_files = NULL;
+  *out_count = 0;
+  /* Reading moves the position of a descriptor, so this one is not shared. */
+  int fd = rlo__open_at(directory->fd, ".", O_RDONLY | O_DIRECTORY);
+  DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
+  rlo_status status;
+  if (stream != NULL) {
+    status = list_stream(directory, stream, out_files, out_count);
+    (void)closedir(stream);
+  } else {
+    status = rlo__file_fail("cannot list", "the directory", errno);
+    rlo__file_close(fd);
+  }
+  if (status != RLO_OK) {
+    rlo__free(*out_files);
+    *out_files = NULL;
+    *out_count = 0;
+  }
+  return status;
 }

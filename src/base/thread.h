@@ -5,8 +5,16 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "relayout/status.h"
+
+/** Seconds of the monotonic clock, to be subtracted from each other. */
+static inline double rlo__clock_seconds(void) {
+  struct timespec now = {0, 0};
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
 
 /**
  * Thin wrappers of pthreads (programs with C11's threads.h crash under
@@ -53,8 +61,8 @@ RLO_NODISCARD rlo_status rlo__cond_init(rlo__cond *cond);
 void rlo__cond_deinit(rlo__cond *cond);
 /** May return without a signal: call it in a loop that checks the condition. */
 void rlo__cond_wait(rlo__cond *cond, rlo__mutex *mutex);
-/** Like rlo__cond_wait, but returns false once rlo__clock_seconds()
- * (base/clock.h) is at `until_seconds` or later. */
+/** Like rlo__cond_wait, but returns false once rlo__clock_seconds() is at
+ * `until_seconds` or later. */
 bool rlo__cond_wait_until(rlo__cond *cond,
                           rlo__mutex *mutex,
                           double until_seconds);

@@ -2,7 +2,7 @@
 #include "runtime/command_log.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
+#include "base/thread.h"
 
 static _Thread_local rlo__command_log *newest;
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/directory.h"
+#include "base/file.h"
 #include "base/file_replace.h"
 #include "base/options.h"
 #include "base/status.h"
@@ -223,17 +223,17 @@ void rlo__disk_cache_get_stats(const rlo__disk_cache *cache,
 /** Opens the directory. Failures are logged once; a directory that does not
  *  exist is no failure. */
 static bool open_directory(rlo__disk_cache *cache,
-                           rlo__directory_mode mode,
+                           bool creates,
                            rlo__directory *out_directory) {
   if (cache->path == NULL) {
     return false;
   }
   rlo_status status =
-      rlo__directory_open(cache->path, cache->owner, mode, out_directory);
+      rlo__directory_open(cache->path, cache->owner, creates, out_directory);
   if (status == RLO_OK) {
     return true;
   }
-  if ((status != RLO_NOT_FOUND || mode == RLO__DIRECTORY_CREATE) &&
+  if ((status != RLO_NOT_FOUND || creates) &&
       !atomic_exchange_explicit(
           &cache->has_complained, true, memory_order_relaxed)) {
     rlo__log(cache->log,
@@ -246,7 +246,7 @@ static bool open_directory(rlo__disk_cache *cache,
 
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
   rlo__directory directory;
-  if (!open_directory(cache, RLO__DIRECTORY_CREATE, &directory)) {
+  if (!open_directory(cache, true, &directory)) {
     return false;
   }
   rlo__directory_close(&directory);
@@ -275,21 +275,24 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
                           rlo__disk_cache_found *out_found) {
   *out_found = (rlo__disk_cache_found){NULL, 0, NULL};
   rlo__directory directory;
-  if (!open_directory(cache, RLO__DIRECTORY_OPEN, &directory)) {
+  if (!open_directory(cache, false, &directory)) {
     count(&cache->num_misses);
     return false;
   }
-  uint8_t *data = NULL;
+  char *data = NULL;
   size_t bytes = 0;
   rlo_status status = rlo__directory_read(
       &directory, key->name, RLO__DISK_CACHE_MAX_ENTRY_BYTES, &data, &bytes);
   if (status == RLO_OK) {
-    status = rlo__cache_entry_decode(
-        key, data, bytes, &out_found->payload, &out_found->payload_bytes);
+    status = rlo__cache_entry_decode(key,
+                                     (const uint8_t *)data,
+                                     bytes,
+                                     &out_found->payload,
+                                     &out_found->payload_bytes);
   }
   switch (status) {
     case RLO_OK:
-      out_found->data = data;
+      out_found->data = (uint8_t *)data;
       rlo__directory_touch(&directory, key->name);
       count(&cache->num_hits);
       break;
@@ -320,7 +323,7 @@ void rlo__disk_cache_reject(rlo__disk_cache *cache,
                             const rlo__cache_key *key,
                             const char *why) {
   rlo__directory directory;
-  if (open_directory(cache, RLO__DIRECTORY_OPEN, &directory)) {
+  if (open_directory(cache, false, &directory)) {
     remove_entry(cache, &directory, key, why);
     rlo__directory_close(&directory);
   }
@@ -418,7 +421,7 @@ void rlo__disk_cache_store(rlo__disk_cache *cache,
                            const void *payload,
                            size_t payload_bytes) {
   rlo__directory directory;
-  if (!open_directory(cache, RLO__DIRECTORY_CREATE, &directory)) {
+  if (!open_directory(cache, true, &directory)) {
     return;
   }
   if (store(cache, &directory, key, payload, payload_bytes) != RLO_OK) {
@@ -459,8 +462,7 @@ static rlo_status find_directory(const char *path,
     status =
         RLO_FAIL(RLO_UNSUPPORTED, "\"%s\" is not an absolute path", used_path);
   } else {
-    status = rlo__directory_open(
-        used_path, geteuid(), RLO__DIRECTORY_OPEN, out_directory);
+    status = rlo__directory_open(used_path, geteuid(), false, out_directory);
   }
   copy_cut(info->path, sizeof info->path, used_path != NULL ? used_path : "");
   rlo__free(default_path);

@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "base/clock.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "base/threshold.h"
 #include "ir/problem.h"
 #include "runtime/cl_error.h"

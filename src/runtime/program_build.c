@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "codegen/kernel_sources.h"
 #include "relayout/version.h"
 #include "runtime/cl_error.h"

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "base/clock.h"
+#include "base/thread.h"
 #include "base/threshold.h"
 
 /* ----------------------------------------------------------------- one work */

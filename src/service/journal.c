@@ -17,9 +17,9 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "base/threshold.h"
 
 enum {

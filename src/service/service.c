@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "base/clock.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "service/job_plan.h"
 
 rlo_status rlo__service_check_process(const rlo_service *service) {

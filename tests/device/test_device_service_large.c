@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
-#include "base/clock.h"
+#include "base/thread.h"
 #include "relayout/ops.h"
 #include "runtime/context.h"
 #include "service/service.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
+#include "base/thread.h"
 #include "device/mixed/mixed.h"
 #include "relayout/engine_opencl.h"
 #include "relayout/engine_ops.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/directory.h"
+#include "base/file.h"
 #include "relayout/opencl.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
@@ -272,7 +272,7 @@ typedef struct entry_list {
 static entry_list list_entries(void) {
   entry_list list = {{-1, 0}, NULL, 0};
   ck_assert_int_eq(rlo__directory_open(
-                       cache_dir, geteuid(), RLO__DIRECTORY_OPEN, &list.folder),
+                       cache_dir, geteuid(), false, &list.folder),
                    RLO_OK);
   ck_assert_int_eq(rlo__directory_list(&list.folder, &list.files, &list.count),
                    RLO_OK);
@@ -288,12 +288,14 @@ static void read_entry(const entry_list *list,
                        size_t index,
                        uint8_t **out_data,
                        size_t *out_bytes) {
+  char *data;
   ck_assert_int_eq(rlo__directory_read(&list->folder,
                                        list->files[index].name,
                                        RLO__DISK_CACHE_MAX_ENTRY_BYTES,
-                                       out_data,
+                                       &data,
                                        out_bytes),
                    RLO_OK);
+  *out_data = (uint8_t *)data;
 }
 
 static void write_entry(const entry_list *list,

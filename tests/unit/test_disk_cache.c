@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/directory.h"
+#include "base/file.h"
 #include "relayout/opencl.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
@@ -110,7 +110,7 @@ static size_t count_files(void) {
   rlo__directory_file *files = NULL;
   size_t count = 0;
   ck_assert_int_eq(
-      rlo__directory_open(folder_path, geteuid(), RLO__DIRECTORY_OPEN, &folder),
+      rlo__directory_open(folder_path, geteuid(), false, &folder),
       RLO_OK);
   ck_assert_int_eq(rlo__directory_list(&folder, &files, &count), RLO_OK);
   rlo__free(files);

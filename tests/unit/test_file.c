@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/directory.h"
 #include "base/file.h"
 #include "base/file_replace.h"
 #include "base/status.h"
@@ -119,11 +118,11 @@ RLO_TEST(test_file__reads_what_does_not_end_up_to_the_limit) {
 
 RLO_TEST(test_file__a_directory_says_what_it_cannot_do) {
   rlo__directory directory;
-  uint8_t *data = NULL;
+  char *data = NULL;
   size_t bytes = 0;
   char inner[128];
   ck_assert_int_eq(
-      rlo__directory_open(folder, geteuid(), RLO__DIRECTORY_OPEN, &directory),
+      rlo__directory_open(folder, geteuid(), false, &directory),
       RLO_OK);
   ck_assert_int_eq(rlo__directory_write(&directory, "target", "four", 4),
                    RLO_OK);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "support/suite.h"

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/status.h"
+#include "base/thread.h"
 #include "engine/parts.h"
 
 /* The innermost run of this thread. */
