@@ -233,21 +233,18 @@ static void settle_pass(rlo_job *job) {
   }
 }
 
-/* The smaller one, of those that are not 0. */
-static int64_t smaller(int64_t a, int64_t b) {
-  return a == 0 || (b != 0 && b < a) ? b : a;
-}
-
-static void count_transfers(rlo_job *job) {
-  rlo__storage_stats src, dst;
-  rlo__storage_get_stats(job->src, &src);
-  rlo__storage_get_stats(job->dst, &dst);
-  job->smallest_read = smaller(src.smallest_read, dst.smallest_read);
-  job->smallest_write = dst.smallest_write;
+/* The least length of transfers; 0: there were none. */
+static int64_t smallest(const rlo__storage_counters *a,
+                        const rlo__storage_counters *b) {
+  int64_t least =
+      rlo__min(atomic_load(&a->smallest), atomic_load(&b->smallest));
+  return least == INT64_MAX ? 0 : least;
 }
 
 static void count_work(rlo_job *job, const rlo__job_work *work) {
-  count_transfers(job);
+  const rlo__storage_counters *dst = job->dst->counters;
+  job->smallest_read = smallest(&job->src->counters[0], &dst[0]);
+  job->smallest_write = smallest(&dst[1], &dst[1]);
   job->bytes_read += work->work.bytes_read;
   job->bytes_written += work->work.bytes_written;
   job->device_bytes_peak = rlo__max(job->device_bytes_peak, work->device_bytes);

@@ -8,22 +8,17 @@
 #include "ir/update.h"
 #include "service/journal.h"
 
-static rlo_status place_staging(rlo__pipeline *pipeline, char *staging) {
+static void place_staging(rlo__pipeline *pipeline, char *staging) {
   const rlo__staging *layout = &pipeline->pass->staging;
   for (int32_t n = 0; n < layout->num_boxes && layout->box_bytes > 0; ++n) {
     rlo__box *box = &pipeline->boxes[n];
     box->memory = staging;
     staging += layout->box_bytes;
-    if (pipeline->pass->copies) {
-      RLO_TRY(
-          rlo_storage_from_memory(box->memory, layout->box_bytes, &box->view));
-    }
   }
   for (int32_t n = 0; n < layout->num_slots && layout->slot_bytes > 0; ++n) {
     pipeline->slots[n].memory = staging;
     staging += layout->slot_bytes;
   }
-  return RLO_OK;
 }
 
 /* Tells if a box is in the destination already. */
@@ -55,31 +50,26 @@ rlo_status rlo__pipeline_create(const rlo__pass *pass,
   }
   made->pass = pass;
   made->host = host;
-  rlo_status status = RLO_OUT_OF_MEMORY;
   made->slots =
       rlo__alloc_array((size_t)pass->staging.num_slots, sizeof *made->slots);
   made->is_lost =
       rlo__alloc_array((size_t)pass->num_lanes, sizeof *made->is_lost);
   if (made->slots == NULL || made->is_lost == NULL) {
-    goto fail;
+    rlo__pipeline_release(made);
+    return RLO_OUT_OF_MEMORY;
   }
-  RLO_TRY_GOTO(place_staging(made, staging));
+  place_staging(made, staging);
   if (pass->journal != NULL) {
     count_stored(made);
   }
   *out_pipeline = made;
   return RLO_OK;
-fail:
-  rlo__pipeline_release(made);
-  return status;
 }
 
 void rlo__pipeline_release(rlo__pipeline *pipeline) {
   if (pipeline == NULL) {
     return;
   }
-  rlo_storage_release(pipeline->boxes[0].view);
-  rlo_storage_release(pipeline->boxes[1].view);
   rlo__move_release(pipeline->whole);
   rlo__free(pipeline->is_lost);
   rlo__free(pipeline->slots);
@@ -297,7 +287,7 @@ static void end_piece(rlo__pipeline *pipeline, rlo__slot *slot) {
 
 /* Tells if a piece that has failed left what it reads as it was. */
 static bool can_run_again(const rlo__pass *pass, const rlo__slot *slot) {
-  return slot->sides[RLO__SIDE_DESTINATION].storage != NULL ||
+  return slot->sides[RLO__SIDE_DESTINATION].is_packed ||
          !rlo__problem_reads_cells(&pass->plan.problem);
 }
 
@@ -328,7 +318,7 @@ rlo_status rlo__pipeline_end_work(rlo__pipeline *pipeline,
   } else if (work->kind == RLO__WORK_READ) {
     slot->state = RLO__SLOT_READ;
   } else if (work->kind == RLO__WORK_RUN &&
-             slot->sides[RLO__SIDE_DESTINATION].storage != NULL) {
+             slot->sides[RLO__SIDE_DESTINATION].is_packed) {
     slot->state = RLO__SLOT_RAN;
   } else {
     end_piece(pipeline, slot);

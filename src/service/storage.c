@@ -96,10 +96,6 @@ static void add(atomic_int_fast64_t *sum, int64_t value) {
   atomic_fetch_add_explicit(sum, value, memory_order_relaxed);
 }
 
-static int64_t load(const atomic_int_fast64_t *value) {
-  return atomic_load_explicit(value, memory_order_relaxed);
-}
-
 static bool ends_with_storage(const rlo_storage *storage,
                               int64_t offset,
                               int64_t bytes) {
@@ -117,28 +113,10 @@ void rlo__storage_count(rlo_storage *storage,
   add(&c->bytes, bytes - skipped);
   add(&c->skipped_bytes, skipped);
   add(&c->direct_bytes, direct);
-  int_fast64_t old = load(&c->smallest);
+  int_fast64_t old = atomic_load_explicit(&c->smallest, memory_order_relaxed);
   while (bytes < old && !ends_with_storage(storage, offset, bytes) &&
          !atomic_compare_exchange_weak(&c->smallest, &old, bytes)) {
   }
-}
-
-void rlo__storage_get_stats(const rlo_storage *storage,
-                            rlo__storage_stats *out_stats) {
-  const rlo__storage_counters *read = &storage->counters[0];
-  const rlo__storage_counters *write = &storage->counters[1];
-  int64_t smallest_read = load(&read->smallest);
-  int64_t smallest_write = load(&write->smallest);
-  *out_stats = (rlo__storage_stats){
-      .num_reads = load(&read->num),
-      .num_writes = load(&write->num),
-      .bytes_read = load(&read->bytes),
-      .bytes_written = load(&write->bytes),
-      .bytes_skipped = load(&read->skipped_bytes),
-      .direct_bytes_read = load(&read->direct_bytes),
-      .direct_bytes_written = load(&write->direct_bytes),
-      .smallest_read = smallest_read == INT64_MAX ? 0 : smallest_read,
-      .smallest_write = smallest_write == INT64_MAX ? 0 : smallest_write};
 }
 
 /* ---------------------------------------------------------------- transfers */
@@ -159,123 +137,28 @@ static rlo_status check_range(const rlo_storage *storage,
   return RLO_OK;
 }
 
-/** Checks that a lattice has a number of bytes and lies in the storage, and
- *  sets the number of its runs. */
-static rlo_status check_lattice(const rlo_storage *storage,
-                                const int64_t *extents,
-                                const int64_t *strides,
-                                int32_t num_dims,
-                                rlo__runs *runs) {
-  int64_t low = runs->offset;
-  int64_t high = runs->offset;
-  int64_t bytes = runs->run_bytes;
-  bool fits = num_dims >= 0 && num_dims <= RLO_MAX_AXES;
-  for (int32_t d = 0; d < num_dims && fits; ++d) {
-    int64_t *end = strides[d] < 0 ? &low : &high;
-    fits = extents[d] >= 0 &&
-           rlo__mul(runs->num_runs, extents[d], &runs->num_runs) &&
-           rlo__mul(bytes, extents[d], &bytes) &&
-           rlo__mul_add(*end, rlo__max(0, extents[d] - 1), strides[d], end);
-  }
-  int64_t hull;
-  fits = fits && rlo__sub(high, low, &hull) &&
-         rlo__add(hull, runs->run_bytes, &hull);
-  if (!fits || bytes > PTRDIFF_MAX) {
-    return RLO_FAIL(RLO_OVERFLOW,
-                    "%d dimensions of runs of %" PRId64
-                    " bytes are no lattice of less than 2^63 bytes",
-                    num_dims,
-                    runs->run_bytes);
-  }
-  runs->num_runs = bytes == 0 ? 0 : runs->num_runs;
-  return bytes == 0 && num_dims > 0 ? RLO_OK : check_range(storage, low, hull);
-}
-
-/** Writes the dimensions of a lattice without those of one index, and joined
- *  where one goes on at the end of another. */
-static void join_dims(const int64_t *extents,
-                      const int64_t *strides,
-                      int32_t num_dims,
-                      rlo__runs *runs) {
-  runs->num_dims = 0;
-  for (int32_t d = num_dims - 1; d >= 0; --d) {
-    int32_t last = runs->num_dims - 1;
-    int64_t whole;
-    if (extents[d] == 1) {
-      continue;
-    }
-    if (last < 0 && strides[d] == runs->run_bytes) {
-      runs->run_bytes *= extents[d];
-      runs->num_runs /= extents[d];
-    } else if (last >= 0 &&
-               rlo__mul(runs->strides[last], runs->extents[last], &whole) &&
-               whole == strides[d]) {
-      runs->extents[last] *= extents[d];
-    } else {
-      runs->extents[last + 1] = extents[d];
-      runs->strides[last + 1] = strides[d];
-      ++runs->num_dims;
-    }
-  }
-}
-
 static rlo_status check_granules(const rlo_storage *storage,
-                                 const rlo__runs *runs) {
+                                 const rlo__lattice *lattice) {
   int64_t granule = storage->traits.granule_bytes;
-  bool is_whole = runs->offset % granule == 0;
-  for (int32_t d = 0; d < runs->num_dims; ++d) {
-    is_whole = is_whole && runs->strides[d] % granule == 0;
+  int64_t num_runs = rlo__lattice_bytes(lattice) / lattice->run_bytes;
+  bool is_whole = lattice->base_byte % granule == 0;
+  for (int32_t d = 0; d < lattice->num_dims; ++d) {
+    is_whole = is_whole && lattice->strides[d] % granule == 0;
   }
-  is_whole =
-      is_whole && (runs->run_bytes % granule == 0 ||
-                   (runs->num_runs == 1 &&
-                    ends_with_storage(storage, runs->offset, runs->run_bytes)));
-  if (!is_whole) {
+  bool is_last =
+      num_runs == 1 &&
+      ends_with_storage(storage, lattice->base_byte, lattice->run_bytes);
+  if (!is_whole || (lattice->run_bytes % granule != 0 && !is_last)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%" PRId64 " runs of %" PRId64
                     " bytes, first at byte %" PRId64
                     ", are not whole granules of %" PRId64 " bytes",
-                    runs->num_runs,
-                    runs->run_bytes,
-                    runs->offset,
+                    num_runs,
+                    lattice->run_bytes,
+                    lattice->base_byte,
                     granule);
   }
   return RLO_OK;
-}
-
-static rlo_status transfer(rlo_storage *storage,
-                           int64_t base,
-                           const int64_t *extents,
-                           const int64_t *strides,
-                           int32_t num_dims,
-                           int64_t run_bytes,
-                           char *packed,
-                           bool is_write) {
-  rlo__runs runs = {.offset = base, .run_bytes = run_bytes, .num_runs = 1};
-  RLO_TRY(run_bytes < 0
-              ? check_range(storage, base, run_bytes)
-              : check_lattice(storage, extents, strides, num_dims, &runs));
-  if (runs.num_runs == 0) {
-    return RLO_OK;
-  }
-  join_dims(extents, strides, num_dims, &runs);
-  RLO_TRY(check_granules(storage, &runs));
-  return storage->kind->transfer(storage, &runs, packed, is_write);
-}
-
-rlo_status rlo__storage_read_lattice(rlo_storage *storage,
-                                     int64_t base,
-                                     const int64_t *extents,
-                                     const int64_t *strides,
-                                     int32_t num_dims,
-                                     int64_t run_bytes,
-                                     void *into) {
-  if (storage->is_write_only) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "a read of a storage that can only be written");
-  }
-  return transfer(
-      storage, base, extents, strides, num_dims, run_bytes, into, false);
 }
 
 static rlo_status check_writable(const rlo_storage *storage) {
@@ -286,33 +169,39 @@ static rlo_status check_writable(const rlo_storage *storage) {
   return RLO_OK;
 }
 
-rlo_status rlo__storage_write_lattice(rlo_storage *storage,
-                                      int64_t base,
-                                      const int64_t *extents,
-                                      const int64_t *strides,
-                                      int32_t num_dims,
-                                      int64_t run_bytes,
-                                      const void *from) {
-  RLO_TRY(check_writable(storage));
-  /* Only read. */
-  char *packed = (char *)(uintptr_t)from;
-  return transfer(
-      storage, base, extents, strides, num_dims, run_bytes, packed, true);
+rlo_status rlo__storage_transfer(rlo_storage *storage,
+                                 const rlo__lattice *lattice,
+                                 char *packed,
+                                 bool is_write) {
+  const rlo__lattice hull = rlo__lattice_hull(lattice);
+  RLO_TRY(is_write ? check_writable(storage) : RLO_OK);
+  if (!is_write && storage->is_write_only) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "a read of a storage that can only be written");
+  }
+  RLO_TRY(check_range(storage, hull.base_byte, hull.run_bytes));
+  if (lattice->run_bytes == 0) {
+    return RLO_OK;
+  }
+  RLO_TRY(check_granules(storage, lattice));
+  return storage->kind->transfer(storage, lattice, packed, is_write);
 }
 
 rlo_status rlo__storage_read(rlo_storage *storage,
                              int64_t offset,
                              int64_t bytes,
                              void *into) {
-  return rlo__storage_read_lattice(storage, offset, NULL, NULL, 0, bytes, into);
+  const rlo__lattice run = {.base_byte = offset, .run_bytes = bytes};
+  return rlo__storage_transfer(storage, &run, into, false);
 }
 
 rlo_status rlo__storage_write(rlo_storage *storage,
                               int64_t offset,
                               int64_t bytes,
                               const void *from) {
-  return rlo__storage_write_lattice(
-      storage, offset, NULL, NULL, 0, bytes, from);
+  const rlo__lattice run = {.base_byte = offset, .run_bytes = bytes};
+  /* Only read. */
+  return rlo__storage_transfer(storage, &run, (char *)(uintptr_t)from, true);
 }
 
 /* ------------------------------------------------------------------- others */
@@ -396,20 +285,35 @@ rlo_status rlo__storage_check_identity(const rlo_storage *storage,
 
 /* ------------------------------------------------------------------- memory */
 
+void rlo__lattice_copy(const rlo__lattice *lattice,
+                       char *memory,
+                       int64_t bytes,
+                       char *packed,
+                       bool is_write) {
+  const int64_t run_bytes = lattice->run_bytes;
+  const char *end_packed = packed + rlo__lattice_bytes(lattice);
+  rlo__run_walk walk = {.offset = lattice->base_byte};
+  for (; packed < end_packed; packed += run_bytes) {
+    int64_t begin = rlo__max(walk.offset, 0);
+    int64_t end = rlo__min(walk.offset + run_bytes, bytes);
+    char *at = packed + begin - walk.offset;
+    if (end > begin) {
+      memcpy(is_write ? memory + begin : at,
+             is_write ? at : memory + begin,
+             (size_t)(end - begin));
+    }
+    rlo__run_walk_step(&walk, lattice);
+  }
+}
+
 static rlo_status transfer_memory(rlo_storage *storage,
-                                  const rlo__runs *runs,
+                                  const rlo__lattice *lattice,
                                   char *packed,
                                   bool is_write) {
-  size_t run_bytes = (size_t)runs->run_bytes;
-  rlo__run_walk walk = {.offset = runs->offset};
-  for (int64_t n = 0; n < runs->num_runs; ++n) {
-    char *run = storage->memory + walk.offset;
-    memcpy(is_write ? run : packed, is_write ? packed : run, run_bytes);
-    packed += run_bytes;
-    rlo__run_walk_step(&walk, runs);
-  }
+  rlo__lattice_copy(
+      lattice, storage->memory, storage->traits.bytes, packed, is_write);
   rlo__storage_count(
-      storage, is_write, runs->offset, runs->num_runs * runs->run_bytes, 0, 0);
+      storage, is_write, lattice->base_byte, rlo__lattice_bytes(lattice), 0, 0);
   return RLO_OK;
 }
 
@@ -471,22 +375,22 @@ typedef struct callback_storage {
 } callback_storage;
 
 static rlo_status transfer_user(rlo_storage *storage,
-                                const rlo__runs *runs,
+                                const rlo__lattice *lattice,
                                 char *packed,
                                 bool is_write) {
   const callback_storage *user = (const callback_storage *)storage;
   const rlo_storage_ops *ops = &user->ops;
-  const int64_t bytes = runs->run_bytes;
-  rlo__run_walk walk = {.offset = runs->offset};
-  for (int64_t n = 0; n < runs->num_runs; ++n) {
+  const int64_t bytes = lattice->run_bytes;
+  const char *end = packed + rlo__lattice_bytes(lattice);
+  rlo__run_walk walk = {.offset = lattice->base_byte};
+  for (; packed < end; packed += bytes) {
     RLO_TRY(RLO__CALLBACK(
         is_write ? ops->write(user->payload, walk.offset, bytes, packed)
                  : ops->read(user->payload, walk.offset, bytes, packed),
         "'%s' of a storage",
         is_write ? "write" : "read"));
     rlo__storage_count(storage, is_write, walk.offset, bytes, 0, 0);
-    packed += bytes;
-    rlo__run_walk_step(&walk, runs);
+    rlo__run_walk_step(&walk, lattice);
   }
   return RLO_OK;
 }

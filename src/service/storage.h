@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "relayout/problem.h"
+#include "ir/footprint.h"
 #include "relayout/storage.h"
 
 /** service/storage_cache.h. */
@@ -15,8 +15,7 @@ struct rlo__storage_calls;
  * with an undefined part of them moved. Failures, besides those of a storage of
  * the user's: RLO_INVALID_ARGUMENT  a write to a storage that is only read, or
  * the other way round; what is not in granules; RLO_OUT_OF_RANGE      beyond
- * the storage's bytes; RLO_OVERFLOW          a lattice whose bytes or positions
- * do not fit int64; RLO_DATA_LOSS         the file ends before; RLO_IO the
+ * the storage's bytes; RLO_DATA_LOSS         the file ends before; RLO_IO the
  * system failed: the message has the count, the position in the file, its path
  * and the error's words. Threads: safe; writers must not overlap.
  */
@@ -31,33 +30,18 @@ RLO_NODISCARD rlo_status rlo__storage_write(rlo_storage *storage,
                                             const void *from);
 
 /**
- * Reads a lattice: runs of `run_bytes` bytes at base + sum(index[d] *
- * strides[d]) for each index of the box `extents`, into packed memory, in
- * row-major order: dimension 0 is the slowest.
+ * Moves a lattice between a storage and its packed memory: reads it, or writes
+ * it. Bytes between the runs are never written to.
  *
  * A file is read with one call where the gaps between short runs cost less than
  * calls would; they are thrown away.
  *
- * @param strides   in bytes; 0 and negative ones are legal.
- * @param num_dims  at most RLO_MAX_AXES; RLO_UNSUPPORTED beyond it.
+ * @param lattice  as rlo__problem_packing() makes them, or a part of one.
  */
-RLO_NODISCARD rlo_status rlo__storage_read_lattice(rlo_storage *storage,
-                                                   int64_t base,
-                                                   const int64_t *extents,
-                                                   const int64_t *strides,
-                                                   int32_t num_dims,
-                                                   int64_t run_bytes,
-                                                   void *into);
-
-/** Writes a lattice, whose runs must not overlap, from packed memory. Bytes
- *  between the runs are never touched. */
-RLO_NODISCARD rlo_status rlo__storage_write_lattice(rlo_storage *storage,
-                                                    int64_t base,
-                                                    const int64_t *extents,
-                                                    const int64_t *strides,
-                                                    int32_t num_dims,
-                                                    int64_t run_bytes,
-                                                    const void *from);
+RLO_NODISCARD rlo_status rlo__storage_transfer(rlo_storage *storage,
+                                               const rlo__lattice *lattice,
+                                               char *packed,
+                                               bool is_write);
 
 /** Ensures that positions 0 to bytes - 1 have room, so that no write of theirs
  *  finds the disk full. Never writes zeros. On failure a file may be longer
@@ -82,25 +66,6 @@ RLO_NODISCARD rlo_status rlo__storage_set_streamed(rlo_storage *storage);
  *  borrowed while the storage lives. Before the first use of the storage. */
 void rlo__storage_set_calls(rlo_storage *storage,
                             const struct rlo__storage_calls *calls);
-
-/** Counts of the transfers up to now, each of which may be a bit ahead of the
- *  others. A transfer is what is asked of the system or the user in one call,
- *  or one copy of memory. */
-typedef struct rlo__storage_stats {
-  int64_t num_reads, num_writes;
-  /** Bytes that were asked for. */
-  int64_t bytes_read, bytes_written;
-  /** Bytes of gaps, read in addition. */
-  int64_t bytes_skipped;
-  /** Those that went past the page cache. */
-  int64_t direct_bytes_read, direct_bytes_written;
-  /** The smallest transfer, of those that do not end with the storage; 0: none
-   *  were made. */
-  int64_t smallest_read, smallest_write;
-} rlo__storage_stats;
-
-void rlo__storage_get_stats(const rlo_storage *storage,
-                            rlo__storage_stats *out_stats);
 
 /** A file and its last change. */
 typedef struct rlo__storage_identity {
@@ -132,22 +97,8 @@ RLO_NODISCARD rlo_status rlo__storage_check_identity(
 
 /* ------------------------------------------------------- kinds of storages */
 
-/**
- * Runs of equal length in a storage, which lie packed in memory, one after the
- * other. Checked: at least one, within the storage, in granules, and as few and
- * as long as they can be.
- */
-typedef struct rlo__runs {
-  int64_t run_bytes, num_runs;
-  /** Position of the first run. */
-  int64_t offset;
-  int32_t num_dims;
-  /** The fastest first. */
-  int64_t extents[RLO_MAX_AXES];
-  int64_t strides[RLO_MAX_AXES];
-} rlo__runs;
-
-/** A walk over runs: begin with {.offset = runs->offset}. */
+/** A walk over the runs of a lattice: begin with {.offset =
+ *  lattice->base_byte}. */
 typedef struct rlo__run_walk {
   /** Position of the run that the walk is at. */
   int64_t offset;
@@ -156,22 +107,31 @@ typedef struct rlo__run_walk {
 
 /** Goes to the next run; from the last one to the first. */
 static inline void rlo__run_walk_step(rlo__run_walk *walk,
-                                      const rlo__runs *runs) {
-  for (int32_t d = 0; d < runs->num_dims; ++d) {
-    if (++walk->index[d] < runs->extents[d]) {
-      walk->offset += runs->strides[d];
+                                      const rlo__lattice *lattice) {
+  for (int32_t d = lattice->num_dims - 1; d >= 0; --d) {
+    walk->offset += lattice->strides[d];
+    if (++walk->index[d] < lattice->extents[d]) {
       return;
     }
     walk->index[d] = 0;
-    walk->offset -= runs->strides[d] * (runs->extents[d] - 1);
+    walk->offset -= lattice->strides[d] * lattice->extents[d];
   }
 }
 
+/** Moves a lattice of `bytes` bytes of memory, but for what of it is not in the
+ *  memory, between there and its packed memory. */
+void rlo__lattice_copy(const rlo__lattice *lattice,
+                       char *memory,
+                       int64_t bytes,
+                       char *packed,
+                       bool is_write);
+
 /** The functions of a kind of storage. Arguments are checked. */
 typedef struct rlo__storage_kind {
-  /** Reads runs into packed memory, or writes them from it. */
+  /** As rlo__storage_transfer, for a lattice of at least one byte, all in the
+   *  storage and in granules. */
   rlo_status (*transfer)(rlo_storage *storage,
-                         const rlo__runs *runs,
+                         const rlo__lattice *lattice,
                          char *packed,
                          bool is_write);
   /** NULL: there is nothing to do. `bytes` is at least 1. */
@@ -185,10 +145,15 @@ typedef struct rlo__storage_kind {
   void (*destroy)(rlo_storage *storage);
 } rlo__storage_kind;
 
-/** Counters of reads, and of writes. */
+/** Counters of reads, or of writes, up to now, each of which may be a bit ahead
+ *  of the others. A transfer is what is asked of the system or the user in one
+ *  call, or one copy of memory. */
 typedef struct rlo__storage_counters {
+  /** Transfers; the bytes that were asked for; those of gaps, moved in
+   *  addition; those that went past the page cache. */
   atomic_int_fast64_t num, bytes, skipped_bytes, direct_bytes;
-  /** INT64_MAX: none. */
+  /** The smallest transfer, of those that do not end with the storage;
+   *  INT64_MAX: none were made. */
   atomic_int_fast64_t smallest;
 } rlo__storage_counters;
 

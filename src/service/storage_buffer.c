@@ -32,19 +32,20 @@ typedef struct box {
   size_t region[3];
   /** Between rows, and between planes; 0 for one of them. */
   size_t pitch[2];
-  /** The dimensions of the runs that the box has. */
+  /** The dimensions of the lattice that the box has. */
   int32_t num_dims;
 } box;
 
-/** The largest box of OpenCL's that the first dimensions of the runs are. */
-static box make_box(const rlo__runs *runs) {
-  box b = {.region = {(size_t)runs->run_bytes, 1, 1}};
-  int64_t least = runs->run_bytes;
-  while (b.num_dims < 2 && b.num_dims < runs->num_dims) {
-    int64_t stride = runs->strides[b.num_dims];
-    int64_t extent = runs->extents[b.num_dims];
-    bool is_pitch =
-        stride >= least && (b.num_dims == 0 || stride % runs->strides[0] == 0);
+/** The largest box of OpenCL's that the last dimensions of a lattice are. */
+static box make_box(const rlo__lattice *lattice) {
+  box b = {.region = {(size_t)lattice->run_bytes, 1, 1}};
+  int64_t least = lattice->run_bytes;
+  int32_t last = lattice->num_dims - 1;
+  while (b.num_dims < 2 && b.num_dims <= last) {
+    int64_t stride = lattice->strides[last - b.num_dims];
+    int64_t extent = lattice->extents[last - b.num_dims];
+    bool is_pitch = stride >= least &&
+                    (b.num_dims == 0 || stride % lattice->strides[last] == 0);
     if (!is_pitch) {
       break;
     }
@@ -124,22 +125,20 @@ static rlo_status move_box(const buffer_storage *from,
 }
 
 static rlo_status transfer(rlo_storage *storage,
-                           const rlo__runs *runs,
+                           const rlo__lattice *lattice,
                            char *packed,
                            bool is_write) {
   const buffer_storage *from = (const buffer_storage *)storage;
   RLO_TRY(rlo__context_check_process(from->place->context));
-  box b = make_box(runs);
+  box b = make_box(lattice);
   int64_t bytes = (int64_t)(b.region[0] * b.region[1] * b.region[2]);
+  const char *end = packed + rlo__lattice_bytes(lattice);
   /* The dimensions that the box has not. */
-  rlo__runs boxes = {.num_dims = runs->num_dims - b.num_dims};
-  for (int32_t d = 0; d < boxes.num_dims; ++d) {
-    boxes.extents[d] = runs->extents[b.num_dims + d];
-    boxes.strides[d] = runs->strides[b.num_dims + d];
-  }
-  rlo__run_walk walk = {.offset = runs->offset};
-  for (int64_t at = 0; at < runs->num_runs * runs->run_bytes; at += bytes) {
-    RLO_TRY(move_box(from, &b, walk.offset, packed + at, is_write));
+  rlo__lattice boxes = *lattice;
+  boxes.num_dims -= b.num_dims;
+  rlo__run_walk walk = {.offset = lattice->base_byte};
+  for (; packed < end; packed += bytes) {
+    RLO_TRY(move_box(from, &b, walk.offset, packed, is_write));
     rlo__storage_count(storage, is_write, walk.offset, bytes, 0, 0);
     rlo__run_walk_step(&walk, &boxes);
   }

@@ -173,14 +173,15 @@ static void add_part(read_group *group, void *into, int64_t bytes) {
 }
 
 static rlo_status read_runs(file_storage *file,
-                            const rlo__runs *runs,
+                            const rlo__lattice *runs,
                             char *into) {
   /* Gaps are read over each other. */
   char gaps[MAX_GAP_BYTES];
   read_group group;
-  begin_group(&group, runs->offset);
-  rlo__run_walk walk = {.offset = runs->offset};
-  for (int64_t n = 0; n < runs->num_runs; ++n) {
+  const char *end = into + rlo__lattice_bytes(runs);
+  begin_group(&group, runs->base_byte);
+  rlo__run_walk walk = {.offset = runs->base_byte};
+  for (; into < end; into += runs->run_bytes) {
     int64_t gap_bytes = walk.offset - group.end;
     if (group.num_parts > 0 &&
         group.num_parts + 2 <= rlo__thresholds.service_read_parts &&
@@ -194,7 +195,6 @@ static rlo_status read_runs(file_storage *file,
       begin_group(&group, walk.offset);
     }
     add_part(&group, into, runs->run_bytes);
-    into += runs->run_bytes;
     rlo__run_walk_step(&walk, runs);
   }
   return read_group_now(file, &group);
@@ -253,18 +253,18 @@ static rlo_status write_run(file_storage *file,
 }
 
 static rlo_status transfer(rlo_storage *storage,
-                           const rlo__runs *runs,
+                           const rlo__lattice *runs,
                            char *packed,
                            bool is_write) {
   file_storage *file = (file_storage *)storage;
+  const char *end = packed + rlo__lattice_bytes(runs);
   if (!is_write) {
     return read_runs(file, runs, packed);
   }
   RLO_TRY(check_lost(file));
-  rlo__run_walk walk = {.offset = runs->offset};
-  for (int64_t n = 0; n < runs->num_runs; ++n) {
+  rlo__run_walk walk = {.offset = runs->base_byte};
+  for (; packed < end; packed += runs->run_bytes) {
     RLO_TRY(write_run(file, walk.offset, runs->run_bytes, packed));
-    packed += runs->run_bytes;
     rlo__run_walk_step(&walk, runs);
   }
   return RLO_OK;

@@ -12,12 +12,11 @@
  */
 typedef struct rlo__transfers {
   int64_t count;
-  /** Dims from here on are whole in each transfer; the one before is cut into
-   *  parts of `part` indices. If `is_run_cut`, runs are cut, into parts of
-   *  `part` bytes. */
-  int32_t first_whole_dim;
-  int64_t part, parts;
-  bool is_run_cut;
+  /** The dim that is cut into `parts` parts of `part` indices of `bytes` packed
+   *  bytes each. Those before it have one index in each transfer, those behind
+   *  it are whole. If it is num_dims, runs are cut. */
+  int32_t dim;
+  int64_t part, parts, bytes;
 } rlo__transfers;
 
 /**
@@ -31,7 +30,7 @@ rlo__transfers rlo__transfers_make(const rlo__lattice *lattice,
 
 /** Moves transfer number `number` between a storage and the packed memory of
  *  the whole lattice. Sets *out_bytes to its bytes.
- *  @return what rlo__lattice_transfer returns. */
+ *  @return what rlo__storage_transfer returns. */
 RLO_NODISCARD rlo_status rlo__transfers_do(const rlo__transfers *transfers,
                                            const rlo__lattice *lattice,
                                            int64_t number,
@@ -39,20 +38,5 @@ RLO_NODISCARD rlo_status rlo__transfers_do(const rlo__transfers *transfers,
                                            char *packed,
                                            bool is_write,
                                            int64_t *out_bytes);
-
-/** Reads a whole lattice of a storage into packed memory, or writes it from
- *  there. @return what rlo__storage_read_lattice and its peer return. */
-RLO_NODISCARD rlo_status rlo__lattice_transfer(const rlo__lattice *lattice,
-                                               rlo_storage *storage,
-                                               char *packed,
-                                               bool is_write);
-
-/** The same for a lattice of `bytes` bytes of memory, but for what of it is not
- *  in the memory. */
-void rlo__lattice_copy(const rlo__lattice *lattice,
-                       char *memory,
-                       int64_t bytes,
-                       char *packed,
-                       bool is_write);
 
 #endif

@@ -115,24 +115,16 @@ static rlo_status open_box(rlo__pipeline *pipeline, rlo__box *box) {
 /* Moves a side of a piece into packed memory of its own, out of that of its
  * box. Where guards skip points, its lattice may reach beyond the box: cut off
  * there, it would be a hull, with bytes of other pieces. */
-static rlo_status pack_out_of_box(const rlo__box *box,
-                                  rlo_problem *problem,
+static rlo_status pack_out_of_box(rlo_problem *problem,
                                   rlo__problem_side side,
                                   int64_t room,
-                                  rlo__piece_side *place) {
-  rlo__lattice *lattice = &place->lattice;
+                                  rlo__lattice *lattice) {
   bool is_hull;
   RLO_TRY(rlo__problem_packing_unbounded(problem, side, lattice, &is_hull));
-  if (rlo__lattice_bytes(lattice) > room) {
-    /* It was planned as one that the end of the memory cuts off. */
-    RLO_TRY(rlo__problem_packing(problem, side, lattice, &is_hull));
-  }
-  rlo__lattice hull = rlo__lattice_hull(lattice);
-  place->is_beyond =
-      hull.run_bytes > 0 &&
-      (hull.base_byte < 0 ||
-       hull.base_byte + hull.run_bytes > rlo__lattice_bytes(&box->lattice));
-  return rlo__problem_rebase(problem, side, lattice, problem);
+  /* It may be planned as one that the end of the memory cuts off. */
+  return rlo__lattice_bytes(lattice) > room
+             ? pack_side(problem, side, lattice)
+             : rlo__problem_rebase(problem, side, lattice, problem);
 }
 
 /* Moves a side of a piece to where its bytes are used. */
@@ -158,10 +150,11 @@ static rlo_status place_side(rlo__pipeline *pipeline,
     return RLO_OK;
   }
   int64_t room = pass->staging.slot_bytes;
-  *place = (rlo__piece_side){
-      .memory = slot->memory,
-      .storage = is_in_box ? slot->box->view : pass->storages[side]};
-  RLO_TRY(is_in_box ? pack_out_of_box(slot->box, problem, side, room, place)
+  *place =
+      (rlo__piece_side){.memory = slot->memory,
+                        .is_packed = true,
+                        .storage = is_in_box ? NULL : pass->storages[side]};
+  RLO_TRY(is_in_box ? pack_out_of_box(problem, side, room, &place->lattice)
                     : pack_side(problem, side, &place->lattice));
   place->bytes = rlo__lattice_bytes(&place->lattice);
   if (pass->plan.is_tiled[side]) {
@@ -195,27 +188,24 @@ static rlo_status prepare_piece(rlo__pipeline *pipeline,
   return rlo_problem_canonicalize(problem, 0, NULL, NULL);
 }
 
-/* Tells if transfers of a storage count for the job: those of a view do not. */
-static bool is_counted(const rlo__pipeline *pipeline,
-                       const rlo_storage *storage) {
-  return storage == pipeline->pass->storages[0] ||
-         storage == pipeline->pass->storages[1];
-}
-
-/* Transfers the packed bytes of a side. */
+/* Transfers the packed bytes of a side, and adds those of a storage to
+ * *bytes_moved. */
 static rlo_status transfer_side(const rlo__slot *slot,
                                 const rlo__piece_side *side,
-                                bool is_write) {
-  if (side->is_beyond) {
+                                bool is_write,
+                                int64_t *bytes_moved) {
+  if (side->storage == NULL) {
+    const rlo__box *box = slot->box;
     rlo__lattice_copy(&side->lattice,
-                      slot->box->memory,
-                      rlo__lattice_bytes(&slot->box->lattice),
+                      box->memory,
+                      rlo__lattice_bytes(&box->lattice),
                       side->memory,
                       is_write);
     return RLO_OK;
   }
-  return rlo__lattice_transfer(
-      &side->lattice, side->storage, side->memory, is_write);
+  *bytes_moved += side->bytes;
+  return rlo__storage_transfer(
+      side->storage, &side->lattice, side->memory, is_write);
 }
 
 static rlo_status read_piece(rlo__pipeline *pipeline,
@@ -223,16 +213,12 @@ static rlo_status read_piece(rlo__pipeline *pipeline,
                              rlo__work *work) {
   RLO_TRY(prepare_piece(pipeline, slot, work));
   const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
-  if (src->storage == NULL) {
-    return RLO_OK;
-  }
-  work->bytes_read = is_counted(pipeline, src->storage) ? src->bytes : 0;
-  return transfer_side(slot, src, false);
+  return src->is_packed ? transfer_side(slot, src, false, &work->bytes_read)
+                        : RLO_OK;
 }
 
 /** For load_gaps. */
 typedef struct gaps {
-  rlo__pipeline *pipeline;
   rlo__slot *slot;
   rlo__work *work;
 } gaps;
@@ -245,8 +231,7 @@ static rlo_status load_gaps(void *payload) {
     memset(dst->memory, 0, (size_t)dst->bytes);
     return RLO_OK;
   }
-  g->work->bytes_read += is_counted(g->pipeline, dst->storage) ? dst->bytes : 0;
-  return transfer_side(g->slot, dst, false);
+  return transfer_side(g->slot, dst, false, &g->work->bytes_read);
 }
 
 static int64_t share_of(int64_t bytes, int64_t share, int64_t num_shares) {
@@ -274,7 +259,7 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
   const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
   const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
   const rlo__pass *pass = pipeline->pass;
-  gaps g = {pipeline, slot, work};
+  gaps g = {slot, work};
   rlo__move *move;
   if (dst->bytes == 0) {
     return RLO_OK;
@@ -310,14 +295,6 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
   return status;
 }
 
-static rlo_status write_piece(const rlo__pipeline *pipeline,
-                              const rlo__slot *slot,
-                              rlo__work *work) {
-  const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
-  work->bytes_written = is_counted(pipeline, dst->storage) ? dst->bytes : 0;
-  return transfer_side(slot, dst, true);
-}
-
 static rlo_status do_now(rlo__pipeline *pipeline,
                          rlo__work *work,
                          rlo__lane *lane) {
@@ -350,7 +327,10 @@ static rlo_status do_now(rlo__pipeline *pipeline,
                  ? run_share(pipeline, work)
                  : run_piece(pipeline, work->slot, work, lane);
     default:
-      return write_piece(pipeline, work->slot, work);
+      return transfer_side(work->slot,
+                           &work->slot->sides[RLO__SIDE_DESTINATION],
+                           true,
+                           &work->bytes_written);
   }
 }
 

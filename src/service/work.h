@@ -90,8 +90,6 @@ typedef struct rlo__box {
   int64_t number;
   /** NULL: the gathered side is in memory. */
   char *memory;
-  /** The same memory as a storage, for pieces that are copied; NULL: none. */
-  rlo_storage *view;
   /** The part of the problem, the gathered side moved into packed memory of
    *  `lattice` if it is staged: the bytes of the storage that are in it. */
   rlo_problem problem;
@@ -120,13 +118,12 @@ typedef struct rlo__piece_side {
   /** The memory of the problem's side. */
   char *memory;
   int64_t bytes;
-  /** `memory` holds the packed bytes of `lattice` of this storage, and is the
-   *  slot's. NULL: it is part of the user's memory or of a box. */
+  /** `memory` is the slot's and holds the packed bytes of `lattice`, which are
+   *  those of `storage`, or of the box if that is NULL. Else it is part of the
+   *  user's memory or of a box. */
+  bool is_packed;
   rlo_storage *storage;
   rlo__lattice lattice;
-  /** The lattice is that of a box and reaches beyond it, by bytes that are not
-   *  touched. */
-  bool is_beyond;
 } rlo__piece_side;
 
 /** A piece in flight. */

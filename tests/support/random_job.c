@@ -13,6 +13,7 @@
 #include "service/job.h"
 #include "service/storage.h"
 #include "support/expect.h"
+#include "support/storage_transfer.h"
 
 #define AGAIN "; repeat with RELAYOUT_TEST_SEED=%" PRIu64 ", problem %d, cut %d"
 #define EXPECT(job, condition, ...) \
@@ -209,9 +210,9 @@ static rlo_status submit_passes(test_job *job, rlo_service *service) {
 }
 
 bool test_job_submit(test_job *job, rlo_service *service) {
-  rlo__storage_stats src, dst;
-  rlo__storage_get_stats(job->src.storage, &src);
-  rlo__storage_get_stats(job->dst.storage, &dst);
+  test_storage_stats src, dst;
+  src = test_storage_get_stats(job->src.storage);
+  dst = test_storage_get_stats(job->dst.storage);
   job->read_before = src.bytes_read + dst.bytes_read;
   job->written_before = dst.bytes_written;
   rlo_status status = submit_passes(job, service);
@@ -247,9 +248,9 @@ bool test_job_submit(test_job *job, rlo_service *service) {
 /* --------------------------------------------------------------------- ends */
 
 static void expect_bytes(const test_job *job, const rlo_job_info *info) {
-  rlo__storage_stats src, dst;
-  rlo__storage_get_stats(job->src.storage, &src);
-  rlo__storage_get_stats(job->dst.storage, &dst);
+  test_storage_stats src, dst;
+  src = test_storage_get_stats(job->src.storage);
+  dst = test_storage_get_stats(job->dst.storage);
   int64_t num_read = src.bytes_read + dst.bytes_read - job->read_before;
   int64_t num_written = dst.bytes_written - job->written_before;
   if (!watched_storage_is_memory(&job->src)) {

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "support/expect.h"
+#include "support/storage_transfer.h"
 #include "support/suite.h"
 
 static void expect_no_memory(void) {
@@ -146,46 +147,14 @@ RLO_TEST(test_storage__lattices_are_checked) {
   rlo_storage *storage = NULL;
   expect_ok(rlo_storage_from_memory(memory, 100, &storage));
   const int64_t two[] = {2, 2};
-  const int64_t strides[] = {60, -20};
-  /* -20 at the lowest. */
-  expect_refusal(
-      rlo__storage_read_lattice(storage, 0, two, strides, 2, 10, data),
-      RLO_OUT_OF_RANGE,
-      "90 bytes at byte -20 do not lie in a storage of 100 bytes");
-  expect_ok(rlo__storage_read_lattice(storage, 20, two, strides, 2, 10, data));
-  expect_ok(rlo__storage_read_lattice(storage, 30, two, strides, 2, 10, data));
-  ck_assert_int_eq(
-      rlo__storage_write_lattice(storage, 31, two, strides, 2, 10, data),
-      RLO_OUT_OF_RANGE);
-  const int64_t none[] = {2, 0};
-  expect_ok(rlo__storage_read_lattice(storage, 0, none, strides, 2, 10, NULL));
-  const int64_t large[] = {INT64_MAX, 2};
-  const int64_t far[] = {INT64_MAX, INT64_MAX};
-  const int64_t apart[] = {INT64_MAX, INT64_MIN};
-  const int64_t negative[] = {2, -3};
-
-  const struct {
-    const int64_t *extents, *strides;
-    int32_t num_dims;
-    int64_t run_bytes;
-  } bad[] = {{negative, strides, 2, 10},
-             {large, strides, 2, 1},
-             {large, strides, 1, 2},
-             {two, far, 2, 1},
-             {two, apart, 2, 1},
-             {two, strides, RLO_MAX_AXES + 1, 1},
-             {two, strides, -1, 1}};
-
-  for (size_t n = 0; n < sizeof bad / sizeof *bad; ++n) {
-    ck_assert_int_eq(rlo__storage_read_lattice(storage,
-                                               0,
-                                               bad[n].extents,
-                                               bad[n].strides,
-                                               bad[n].num_dims,
-                                               bad[n].run_bytes,
-                                               data),
-                     RLO_OVERFLOW);
-  }
+  const int64_t strides[] = {60, 20};
+  expect_refusal(test_transfer(storage, -1, two, strides, 2, 10, data, false),
+                 RLO_OUT_OF_RANGE,
+                 "90 bytes at byte -1 do not lie in a storage of 100 bytes");
+  expect_ok(test_transfer(storage, 0, two, strides, 2, 10, data, false));
+  expect_ok(test_transfer(storage, 10, two, strides, 2, 10, data, false));
+  ck_assert_int_eq(test_transfer(storage, 11, two, strides, 2, 10, data, true),
+                   RLO_OUT_OF_RANGE);
   rlo_storage_release(storage);
 }
 
@@ -302,8 +271,8 @@ RLO_TEST(test_storage__a_failure_of_a_function_has_a_sentence) {
   expect_refusal(
       rlo__storage_reserve(storage, 3), RLO_CANCELLED, "the wire is cut");
   expect_refusal(rlo__storage_flush(storage), RLO_CANCELLED, "the wire is cut");
-  rlo__storage_stats stats;
-  rlo__storage_get_stats(storage, &stats);
+  test_storage_stats stats;
+  stats = test_storage_get_stats(storage);
   ck_assert(stats.num_reads == 0 && stats.num_writes == 0);
   rlo_storage_release(storage);
 }
@@ -491,16 +460,11 @@ RLO_TEST(test_storage__transfers_are_whole_granules) {
                  "of 16 bytes");
   const int64_t extent = 2;
   int64_t stride = 32;
-  expect_ok(
-      rlo__storage_read_lattice(storage, 0, &extent, &stride, 1, 16, data));
+  expect_ok(test_transfer(storage, 0, &extent, &stride, 1, 16, data, false));
   stride = 24;
   ck_assert_int_eq(
-      rlo__storage_read_lattice(storage, 0, &extent, &stride, 1, 16, data),
+      test_transfer(storage, 0, &extent, &stride, 1, 16, data, false),
       RLO_INVALID_ARGUMENT);
-  /* Runs that are granules once they are joined. */
-  stride = 8;
-  expect_ok(
-      rlo__storage_read_lattice(storage, 16, &extent, &stride, 1, 8, data));
   rlo_storage_release(storage);
 }
 
@@ -512,23 +476,21 @@ RLO_TEST(test_storage__transfers_are_counted) {
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = 64;
   rlo_storage *storage = NULL;
-  rlo__storage_stats stats;
+  test_storage_stats stats;
   expect_ok(rlo_storage_create(&user_ops, &u, &traits, &storage));
-  rlo__storage_get_stats(storage, &stats);
+  stats = test_storage_get_stats(storage);
   ck_assert(stats.smallest_read == 0 && stats.smallest_write == 0);
   const int64_t extents[] = {3, 4};
   const int64_t strides[] = {20, 5};
-  expect_ok(
-      rlo__storage_read_lattice(storage, 0, extents, strides, 2, 5, data));
+  expect_ok(test_transfer(storage, 0, extents, strides, 2, 5, data, false));
   expect_ok(rlo__storage_read(storage, 0, 30, data));
   expect_ok(rlo__storage_read(storage, 62, 2, data)); /* ends with it */
-  expect_ok(
-      rlo__storage_write_lattice(storage, 4, extents, strides, 1, 5, data));
-  rlo__storage_get_stats(storage, &stats);
-  ck_assert_int_eq(stats.num_reads, 3); /* the lattice is one run of 60 */
+  expect_ok(test_transfer(storage, 4, extents, strides, 1, 5, data, true));
+  stats = test_storage_get_stats(storage);
+  ck_assert_int_eq(stats.num_reads, 14); /* the lattice has 12 runs */
   ck_assert_int_eq(stats.bytes_read, 92);
   ck_assert_int_eq(stats.bytes_skipped, 0);
-  ck_assert_int_eq(stats.smallest_read, 30);
+  ck_assert_int_eq(stats.smallest_read, 5);
   ck_assert_int_eq(stats.num_writes, 3);
   ck_assert_int_eq(stats.bytes_written, 15);
   ck_assert_int_eq(stats.smallest_write, 5);

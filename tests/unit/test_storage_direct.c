@@ -18,6 +18,7 @@
 #include "support/low_thresholds.h"
 #include "support/plan_case.h"
 #include "support/random.h"
+#include "support/storage_transfer.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 
@@ -78,9 +79,9 @@ static void end(void) {
 
 RLO_FIXTURE(begin, end);
 
-static rlo__storage_stats stats_of(const rlo_storage *storage) {
-  rlo__storage_stats stats;
-  rlo__storage_get_stats(storage, &stats);
+static test_storage_stats stats_of(const rlo_storage *storage) {
+  test_storage_stats stats;
+  stats = test_storage_get_stats(storage);
   return stats;
 }
 
@@ -139,7 +140,7 @@ RLO_TABLE_TEST(test_storage_direct__what_is_direct, aligned_cases) {
   }
   expect_ok(rlo__storage_write(file.storage, c->position, c->bytes, at));
   expect_content();
-  rlo__storage_stats stats = stats_of(file.storage);
+  test_storage_stats stats = stats_of(file.storage);
   if (c->direct_read > 0 || !test_thresholds_are_low()) {
     ck_assert_int_eq(stats.direct_bytes_written, c->direct_written);
   }
@@ -173,16 +174,16 @@ RLO_TEST(test_storage_direct__any_alignment) {
       for (int64_t n = 0; n < extent * run; ++n) {
         at[n] = (uint8_t)(n + k);
       }
-      expect_ok(rlo__storage_write_lattice(
-          file.storage, base, &extent, &stride, 1, run, at));
+      expect_ok(test_transfer(
+          file.storage, base, &extent, &stride, 1, run, at, true));
       for (int64_t n = 0; n < extent; ++n) {
         memcpy(content + file.offset + base + n * stride,
                at + n * run,
                (size_t)run);
       }
     } else {
-      expect_ok(rlo__storage_read_lattice(
-          file.storage, base, &extent, &stride, 1, run, at));
+      expect_ok(test_transfer(
+          file.storage, base, &extent, &stride, 1, run, at, false));
     }
     for (int64_t n = 0; n < extent; ++n) {
       ck_assert_msg(memcmp(at + n * run, model + n * stride, (size_t)run) == 0,
@@ -193,7 +194,7 @@ RLO_TEST(test_storage_direct__any_alignment) {
   }
   expect_ok(rlo__storage_flush(file.storage));
   expect_content();
-  rlo__storage_stats stats = stats_of(file.storage);
+  test_storage_stats stats = stats_of(file.storage);
   printf("%.2f of the bytes read and %.2f of those written were direct\n",
          (double)stats.direct_bytes_read / (double)stats.bytes_read,
          (double)stats.direct_bytes_written / (double)stats.bytes_written);
@@ -400,7 +401,7 @@ RLO_TEST(test_storage_direct__a_job) {
   rlo_job_release(job);
   rlo_service_release(service);
   for (int n = 0; n < 2; ++n) {
-    rlo__storage_stats stats = stats_of(storages[n]);
+    test_storage_stats stats = stats_of(storages[n]);
     ck_assert_int_eq(
         n == 0 ? stats.direct_bytes_read : stats.direct_bytes_written,
         problem.src_bytes);

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "service/storage.h"
 #include "support/expect.h"
+#include "support/storage_transfer.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 
@@ -230,8 +231,8 @@ RLO_TEST(test_storage_file__an_end_that_comes_early) {
                "ends at byte 7, in the middle of 6 bytes wanted at byte 3");
   /* The message has the path. */
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message, "relayout_test_"));
-  rlo__storage_stats stats;
-  rlo__storage_get_stats(storage, &stats);
+  test_storage_stats stats;
+  stats = test_storage_get_stats(storage);
   ck_assert_int_eq(stats.num_reads, 1);
 }
 
@@ -277,11 +278,11 @@ RLO_TEST(test_storage_file__positions_beyond_32_bits) {
   const int64_t extents[] = {2, 2};
   const int64_t strides[] = {6 * gib, 2 * gib};
   char got[13] = "";
-  expect_ok(rlo__storage_read_lattice(
-      storage, 2 * gib - 1, extents, strides, 2, 3, got));
+  expect_ok(
+      test_transfer(storage, 2 * gib - 1, extents, strides, 2, 3, got, false));
   ck_assert_str_eq(got, "cdecdecdecde");
-  expect_ok(rlo__storage_write_lattice(
-      storage, 2 * gib - 1, extents, strides, 2, 3, "012345678xyz"));
+  expect_ok(test_transfer(
+      storage, 2 * gib - 1, extents, strides, 2, 3, "012345678xyz", true));
   expect_ok(rlo__storage_read(storage, 10 * gib - 3, 6, data));
   ck_assert_str_eq(data, "abxyzf");
   ck_assert_int_eq(rlo__storage_read(part, 7 * gib - 2, 3, data),

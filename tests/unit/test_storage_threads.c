@@ -12,6 +12,7 @@
 #include "service/storage_cache.h"
 #include "support/expect.h"
 #include "support/low_thresholds.h"
+#include "support/storage_transfer.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 #include "support/watched_storage.h"
@@ -64,11 +65,11 @@ static rlo_status write_and_read(const writer *w) {
     int64_t place = round * 17 % ROUNDS;
     int64_t base = place * ROUND_BYTES + w->number * RUN;
     memset(text, letter_of(place, w->number), sizeof text);
-    rlo_status status = rlo__storage_write_lattice(
-        w->storage, base, &extent, &stride, 1, RUN, text);
+    rlo_status status =
+        test_transfer(w->storage, base, &extent, &stride, 1, RUN, text, true);
     if (status == RLO_OK) {
-      status = rlo__storage_read_lattice(
-          w->storage, base, &extent, &stride, 1, RUN, got);
+      status =
+          test_transfer(w->storage, base, &extent, &stride, 1, RUN, got, false);
     }
     if (status == RLO_OK && memcmp(text, got, sizeof got) != 0) {
       status = RLO_INTERNAL;
@@ -108,8 +109,8 @@ static void run_threads(rlo_storage *storage, int64_t reads_of_lattice) {
       ck_abort_msg("byte %lld is %d", (long long)i, whole[i]);
     }
   }
-  rlo__storage_stats stats;
-  rlo__storage_get_stats(storage, &stats);
+  test_storage_stats stats;
+  stats = test_storage_get_stats(storage);
   ck_assert_int_eq(stats.bytes_written, BYTES);
   ck_assert_int_eq(stats.bytes_read, 2 * BYTES);
   ck_assert(test_thresholds_are_low() ||
@@ -200,8 +201,8 @@ RLO_TEST(test_storage_threads__past_the_page_cache) {
         ck_abort_msg("byte %lld is %d", (long long)i, whole[i]);
       }
     }
-    rlo__storage_stats stats;
-    rlo__storage_get_stats(storage, &stats);
+    test_storage_stats stats;
+    stats = test_storage_get_stats(storage);
     ck_assert_int_gt(stats.direct_bytes_written, bytes / 10 * 8);
     rlo_storage_release(storage);
   }

@@ -11,6 +11,7 @@
 #include "service/storage_cache.h"
 #include "support/expect.h"
 #include "support/low_thresholds.h"
+#include "support/storage_transfer.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 
@@ -163,8 +164,7 @@ RLO_TEST(test_storage_trail__pages_between_runs_are_left_alone) {
   /* A page of 100 bytes in each 64 KiB; then its neighbour in the page. */
   const int64_t extent = 1024;
   const int64_t stride = 65536;
-  expect_ok(
-      rlo__storage_write_lattice(storage, 0, &extent, &stride, 1, 100, data));
+  expect_ok(test_transfer(storage, 0, &extent, &stride, 1, 100, data, true));
   ck_assert_int_eq(seen.bytes_started, 1024 * 4096);
   ck_assert_int_eq(seen.num_starts, 1024);
   /* Who writes the rest of such a page finds it in memory. */
@@ -173,7 +173,7 @@ RLO_TEST(test_storage_trail__pages_between_runs_are_left_alone) {
   memset(&seen, 0, sizeof seen);
   const int64_t many = 100000;
   const int64_t near = 256;
-  expect_ok(rlo__storage_write_lattice(storage, 0, &many, &near, 1, 100, data));
+  expect_ok(test_transfer(storage, 0, &many, &near, 1, 100, data, true));
   ck_assert_int_eq(seen.bytes_started, 24 * MIB);
   ck_assert_int_eq(seen.num_starts, 3);
 }
