@@ -17,9 +17,9 @@
 /* Takes all staging memory at once: two jobs never wait for each other's. */
 static rlo_status allocate_staging(rlo_job *job) {
   const bool is_huge =
-      job->host_bytes >= rlo__thresholds.service_huge_page_bytes;
+      job->plan.host_bytes >= rlo__thresholds.service_huge_page_bytes;
   int64_t alignment = is_huge ? 4096 : RLO__STAGING_ALIGNMENT;
-  job->memory = rlo__alloc((size_t)(job->host_bytes + alignment));
+  job->memory = rlo__alloc((size_t)(job->plan.host_bytes + alignment));
   if (job->memory == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -28,16 +28,16 @@ static rlo_status allocate_staging(rlo_job *job) {
                  (address + (size_t)(alignment - 1)) % (size_t)alignment;
   if (is_huge) {
     /* A hint: its failure costs time only. */
-    (void)madvise(job->staging, (size_t)job->host_bytes, MADV_HUGEPAGE);
+    (void)madvise(job->staging, (size_t)job->plan.host_bytes, MADV_HUGEPAGE);
   }
   return RLO_OK;
 }
 
 static rlo_status begin_pass(rlo_job *job, int32_t pass) {
   rlo__pipeline_release(job->pipeline);
-  return rlo__pipeline_create(&job->passes[pass],
+  return rlo__pipeline_create(&job->plan.passes[pass],
                               job->host,
-                              job->staging + job->index_bytes,
+                              job->staging + job->plan.index_bytes,
                               &job->pipeline);
 }
 
@@ -47,9 +47,9 @@ static rlo_status read_indices(rlo_job *job) {
     return RLO_OK;
   }
   /* Jobs with indices are of one pass. */
-  rlo__pass *pass = &job->passes[0];
+  rlo__pass *pass = &job->plan.passes[0];
   pass->indices = job->indices->memory;
-  if (job->index_bytes > 0) {
+  if (job->plan.index_bytes > 0) {
     pass->indices = job->staging;
     RLO_TRY(
         rlo__storage_read(job->indices, 0, pass->index_bytes, job->staging));
@@ -120,20 +120,22 @@ static rlo_status do_pass(rlo__job_work *work, rlo__lane *lane) {
   }
   if (work->work.slot != NULL) {
     int64_t number = work->work.slot->number;
-    status = rlo__status_prefix(status,
-                                "piece %" PRId64 " of %" PRId64 ": ",
-                                number,
-                                rlo__pass_num_pieces(&job->passes[job->pass]));
+    status =
+        rlo__status_prefix(status,
+                           "piece %" PRId64 " of %" PRId64 ": ",
+                           number,
+                           rlo__pass_num_pieces(&job->plan.passes[job->pass]));
   } else {
     status = rlo__status_prefix(status,
                                 "box %" PRId64 " of %" PRId64 ": ",
                                 work->work.box->number + 1,
-                                job->passes[job->pass].plan.num_boxes);
+                                job->plan.passes[job->pass].plan.num_boxes);
   }
-  return job->num_passes == 1
-             ? status
-             : rlo__status_prefix(
-                   status, "pass %d of %d, ", job->pass + 1, job->num_passes);
+  return job->plan.num_passes == 1 ? status
+                                   : rlo__status_prefix(status,
+                                                        "pass %d of %d, ",
+                                                        job->pass + 1,
+                                                        job->plan.num_passes);
 }
 
 rlo_status rlo__job_do(rlo__job_work *work, rlo__lane *lane) {
@@ -227,9 +229,9 @@ static void settle_pass(rlo_job *job) {
   /* A checkpoint beside the pass comes to its end first. */
   if (rlo__pipeline_has_ended(job->pipeline) && job->num_works == 0) {
     enter(job,
-          job->pass + 1 == job->num_passes ? RLO__PHASE_FINISH
-          : job->journal != NULL           ? RLO__PHASE_CHECKPOINT
-                                           : RLO__PHASE_NEXT_PASS);
+          job->pass + 1 == job->plan.num_passes ? RLO__PHASE_FINISH
+          : job->journal != NULL                ? RLO__PHASE_CHECKPOINT
+                                                : RLO__PHASE_NEXT_PASS);
   }
 }
 
@@ -283,7 +285,7 @@ void rlo__job_end_work(rlo__job_work *work, rlo_status status) {
   switch (work->phase) {
     case RLO__PHASE_NEXT_PASS:
       job->num_pieces_of_earlier_passes +=
-          rlo__pass_num_pieces(&job->passes[job->pass]);
+          rlo__pass_num_pieces(&job->plan.passes[job->pass]);
       ++job->pass;
       enter(job, RLO__PHASE_PASS);
       settle_pass(job);
@@ -336,10 +338,10 @@ void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info) {
   info.state = rlo__job_get_state(job);
   info.status = job->failure.status;
   info.pass = job->pass + 1;
-  info.num_passes = job->num_passes;
+  info.num_passes = job->plan.num_passes;
   info.pieces_done = job->num_pieces_done;
-  for (int32_t n = 0; n < job->num_passes; ++n) {
-    const rlo__pass *pass = &job->passes[n];
+  for (int32_t n = 0; n < job->plan.num_passes; ++n) {
+    const rlo__pass *pass = &job->plan.passes[n];
     info.num_pieces += rlo__pass_num_pieces(pass);
     info.bytes_total += pass->plan.bytes_read + pass->plan.bytes_written;
   }
@@ -353,7 +355,7 @@ void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info) {
                      info.bytes_resumed + info.bytes_read + info.bytes_written);
   int64_t bytes_now = info.bytes_done - info.bytes_resumed;
   bool has_started = job->begin_seconds > 0;
-  info.host_bytes_peak = has_started ? job->host_bytes : 0;
+  info.host_bytes_peak = has_started ? job->plan.host_bytes : 0;
   info.device_bytes_peak = job->device_bytes_peak;
   info.smallest_read = job->smallest_read;
   info.smallest_write = job->smallest_write;
@@ -382,7 +384,6 @@ void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info) {
 void rlo__job_free(rlo_job *job) {
   if (job != NULL) {
     release_parts(job);
-    rlo__free(job->passes);
     rlo__free(job);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "relayout/service.h"
+#include "service/job_plan.h"
 #include "service/journal.h"
 #include "service/storage.h"
 #include "service/work.h"
@@ -36,12 +37,9 @@ struct rlo_job {
   int32_t priority;
   /** The bytes that are used of the storages. */
   int64_t src_bytes, dst_bytes;
-  rlo__pass *passes;
-  int32_t num_passes;
+  rlo__job_plan plan;
   /** The service's. */
   rlo__place *host;
-  /** Staging memory. */
-  int64_t host_bytes;
 
   /** For the service: the list that the job is in, its users, and whether it is
    *  in the list of those that have ended. */
@@ -58,10 +56,6 @@ struct rlo_job {
   rlo__saved_error failure;
   /** Retained until the end. `indices` is NULL if the problem loads none. */
   rlo_storage *src, *dst, *indices;
-  /** The part of the staging memory, at its begin, that the indices are read
-   *  to; 0 if they
-   *  are used where they lie. */
-  int64_t index_bytes;
   rlo__storage_identity src_identity;
   /** NULL: none. */
   rlo__journal *journal;

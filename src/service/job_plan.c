@@ -185,61 +185,77 @@ static rlo_status check_side(const char *name,
   return RLO_OK;
 }
 
-/* Returns how much two passes may use behind the destination. */
-static int64_t get_scratch(const rlo_problem *problem,
-                           const rlo__job_setting *setting) {
-  return rlo__min(
-      setting->options.scratch_bytes,
-      setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes);
+static int64_t index_bytes_of(const rlo_problem *problem) {
+  return rlo_problem_loads(problem) ? problem->index_bytes : 0;
 }
 
-/* The budget of a job that began earlier: today's may be another, since the
- * default depends on the memory that is free. */
-static rlo_status get_resumed_budget(const rlo_problem *problem,
-                                     const rlo__job_setting *setting,
-                                     int64_t *out_bytes) {
-  const rlo__journal_settings *resumed = setting->resumed;
+/* Takes over the numbers of a job that began earlier: today's may be others,
+ * since the default depends on the memory that is free. */
+static rlo_status get_resumed_settings(const rlo__job_setting *setting,
+                                       int64_t scratch_bytes,
+                                       rlo__journal_settings *out) {
   const rlo_job_options *wanted = &setting->options;
-  int64_t scratch = get_scratch(problem, setting);
+  *out = *setting->resumed;
   if ((wanted->host_memory_bytes != 0 &&
-       wanted->host_memory_bytes != resumed->host_bytes) ||
-      (wanted->passes != 0 && wanted->passes != resumed->passes) ||
-      scratch < resumed->scratch_bytes) {
+       wanted->host_memory_bytes != out->host_bytes) ||
+      (wanted->passes != 0 && wanted->passes != out->passes) ||
+      scratch_bytes < out->scratch_bytes) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the journal \"%s\" is of a job with %" PRId64
                     " bytes of host memory, %" PRId64 " passes and %" PRId64
                     " bytes behind the destination; this one wants %" PRId64
                     ", %" PRId32 " and %" PRId64,
                     wanted->journal_path,
-                    resumed->host_bytes,
-                    resumed->passes,
-                    resumed->scratch_bytes,
+                    out->host_bytes,
+                    out->passes,
+                    out->scratch_bytes,
                     wanted->host_memory_bytes,
                     wanted->passes,
-                    scratch);
+                    scratch_bytes);
   }
-  *out_bytes = resumed->host_bytes;
   return RLO_OK;
 }
 
-/* The staging memory that a job may have. */
-static rlo_status get_budget(const rlo_problem *problem,
-                             const rlo__job_setting *setting,
-                             int64_t *out_bytes) {
+/* Gets the numbers that the job is planned with. */
+static rlo_status get_settings(const rlo_problem *problem,
+                               const rlo__job_setting *setting,
+                               rlo__journal_settings *out) {
+  const rlo__service_limits *limits = &setting->limits;
+  const rlo_job_options *options = &setting->options;
+  /* What two passes may use behind the destination. */
+  int64_t scratch = rlo__min(
+      options->scratch_bytes,
+      setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes);
   if (setting->resumed != NULL) {
-    return get_resumed_budget(problem, setting, out_bytes);
+    return get_resumed_settings(setting, scratch, out);
   }
-  int64_t wanted = setting->options.host_memory_bytes;
-  if (wanted > setting->host_memory_bytes) {
+  int64_t most = limits->options.host_memory_bytes;
+  int64_t device_bytes =
+      limits->options.device_memory_bytes - index_bytes_of(problem);
+  if (options->host_memory_bytes > most) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "the job wants %" PRId64
                     " bytes of host memory; the service has %" PRId64,
-                    wanted,
-                    setting->host_memory_bytes);
+                    options->host_memory_bytes,
+                    most);
   }
-  *out_bytes = wanted != 0
-                   ? wanted
-                   : setting->host_memory_bytes / setting->max_running_jobs;
+  *out = (rlo__journal_settings){
+      .host_bytes = options->host_memory_bytes != 0
+                        ? options->host_memory_bytes
+                        : most / limits->options.max_running_jobs,
+      .piece_bytes =
+          rlo__min(limits->max_buffer_bytes,
+                   limits->copies ? rlo__max(1, device_bytes) / 2 : INT64_MAX),
+      /* Without copies a device sees a box, or much of it, as one buffer. */
+      .box_bytes = limits->copies ? INT64_MAX : limits->max_buffer_bytes,
+      .num_slots =
+          limits->options.io_threads + SLOTS_OF_LANE * limits->num_lanes,
+      .passes = options->passes,
+      .scratch_bytes = scratch};
+  if (options->journal_path != NULL) {
+    out->box_bytes =
+        rlo__min(out->box_bytes, rlo__thresholds.service_journaled_box_bytes);
+  }
   return RLO_OK;
 }
 
@@ -255,10 +271,6 @@ static void count_whole(const rlo_problem *problem, rlo__piece_plan *plan) {
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     plan->box[a] = plan->piece[a] = problem->extents[a];
   }
-}
-
-static int64_t index_bytes_of(const rlo_problem *problem) {
-  return rlo_problem_loads(problem) ? problem->index_bytes : 0;
 }
 
 /* Checks what a problem that loads or reads its destination needs. */
@@ -287,8 +299,9 @@ static void plan_in_place(const rlo_problem *problem,
                           rlo__pass *pass) {
   count_whole(problem, &pass->plan);
   pass->staging.num_boxes = pass->staging.num_slots = 1;
-  if (setting->num_lanes == 0) {
-    int64_t threads = rlo__min(rlo__thread_processors(), setting->io_threads);
+  if (setting->limits.num_lanes == 0) {
+    int64_t threads =
+        rlo__min(rlo__thread_processors(), setting->limits.options.io_threads);
     int64_t bytes = rlo__max(problem->read_bytes, problem->written_bytes);
     /* Each thread has as many, if it is worth while to have several. */
     int64_t rounds =
@@ -299,33 +312,6 @@ static void plan_in_place(const rlo_problem *problem,
                  bytes / rlo__thresholds.service_least_share_bytes));
     pass->staging.num_slots = (int32_t)rlo__min(threads, pass->num_shares);
   }
-}
-
-/* Returns the numbers that the job is planned with. */
-static rlo__journal_settings get_settings(const rlo_problem *problem,
-                                          const rlo__job_setting *setting,
-                                          int64_t host_bytes) {
-  const int64_t index_bytes = index_bytes_of(problem);
-  if (setting->resumed != NULL) {
-    return *setting->resumed;
-  }
-  rlo__journal_settings made = {
-      .host_bytes = host_bytes,
-      .piece_bytes = rlo__min(
-          setting->max_buffer_bytes,
-          setting->copies
-              ? rlo__max(1, setting->device_memory_bytes - index_bytes) / 2
-              : INT64_MAX),
-      /* Without copies a device sees a box, or much of it, as one buffer. */
-      .box_bytes = setting->copies ? INT64_MAX : setting->max_buffer_bytes,
-      .num_slots = setting->io_threads + SLOTS_OF_LANE * setting->num_lanes,
-      .passes = setting->options.passes,
-      .scratch_bytes = get_scratch(problem, setting)};
-  if (setting->options.journal_path != NULL) {
-    made.box_bytes =
-        rlo__min(made.box_bytes, rlo__thresholds.service_journaled_box_bytes);
-  }
-  return made;
 }
 
 static rlo_status plan_one(const rlo_problem *problem,
@@ -413,21 +399,21 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the destination is a storage that can only be read");
   }
-  int64_t host_bytes;
-  RLO_TRY(get_budget(problem, setting, &host_bytes));
+  const rlo__service_limits *limits = &setting->limits;
   const int64_t index_bytes = index_bytes_of(problem);
-  out->settings = get_settings(problem, setting, host_bytes);
   rlo__pass *pass = &out->passes[0];
   out->num_passes = 1;
   out->host_bytes = out->device_bytes = out->scratch_bytes = 0;
   out->index_bytes = 0;
-  *pass = (rlo__pass){
-      .is_in_memory = {setting->is_in_memory[0] && !setting->copies,
-                       setting->is_in_memory[1] && !setting->copies},
-      .is_new_destination = setting->options.is_new_destination,
-      .num_lanes = setting->num_lanes,
-      .index_bytes = index_bytes,
-      .copies = setting->copies};
+  RLO_TRY(get_settings(problem, setting, &out->settings));
+  const int64_t host_bytes = out->settings.host_bytes;
+  *pass =
+      (rlo__pass){.is_in_memory = {setting->is_in_memory[0] && !limits->copies,
+                                   setting->is_in_memory[1] && !limits->copies},
+                  .is_new_destination = setting->options.is_new_destination,
+                  .num_lanes = limits->num_lanes,
+                  .index_bytes = index_bytes,
+                  .copies = limits->copies};
   bool is_in_place = pass->is_in_memory[0] && pass->is_in_memory[1];
   if (rlo_problem_is_empty(problem)) {
     count_whole(problem, &pass->plan);
@@ -441,7 +427,7 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
       !rlo__round_up(index_bytes, RLO__STAGING_ALIGNMENT, &out->index_bytes)) {
     return rlo__fail_overflow("the memory of the indices");
   }
-  if (is_in_place && setting->num_lanes <= 1) {
+  if (is_in_place && limits->num_lanes <= 1) {
     plan_in_place(problem, setting, pass);
   } else {
     const rlo__journal_settings *settings = &out->settings;
@@ -452,10 +438,10 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
         .piece_bytes = settings->piece_bytes,
         .box_bytes = settings->box_bytes,
         /* In place threads have nothing to transfer. */
-        .num_slots = is_in_place ? SLOTS_OF_LANE * setting->num_lanes
+        .num_slots = is_in_place ? SLOTS_OF_LANE * limits->num_lanes
                                  : (int32_t)settings->num_slots,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
-        .copies = setting->copies,
+        .copies = limits->copies,
         .scratch_bytes = settings->scratch_bytes};
     rlo_status status =
         plan_passes(problem, setting, settings->passes, &budget, out);
@@ -477,17 +463,17 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
                     host_bytes,
                     out->host_bytes);
   }
-  if (setting->copies) {
+  if (limits->copies) {
     out->device_bytes = index_bytes + pass->plan.piece_bytes[RLO__SIDE_SOURCE] +
                         pass->plan.piece_bytes[RLO__SIDE_DESTINATION];
-    if (out->device_bytes > setting->device_memory_bytes) {
+    if (out->device_bytes > limits->options.device_memory_bytes) {
       return RLO_FAIL(
           RLO_INVALID_ARGUMENT,
           "the journal \"%s\" is of a job whose pieces take %" PRId64
           " bytes on a device; the budget is %" PRId64,
           setting->options.journal_path,
           out->device_bytes,
-          setting->device_memory_bytes);
+          limits->options.device_memory_bytes);
     }
   }
   return RLO_OK;

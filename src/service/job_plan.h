@@ -12,21 +12,26 @@ enum {
   RLO__MAX_IO_THREADS = 256
 };
 
+/** What a service has for its jobs. */
+typedef struct rlo__service_limits {
+  /** Read: without a 0 that stands for a default. */
+  rlo_service_options options;
+  /** Contexts; and whether pieces are copied to some of their devices. */
+  int32_t num_lanes;
+  bool copies;
+  /** The largest buffer that every context allows; INT64_MAX without any. */
+  int64_t max_buffer_bytes;
+} rlo__service_limits;
+
 /** The conditions that a job is planned for. */
 typedef struct rlo__job_setting {
+  rlo__service_limits limits;
   /** Traits of each side; struct_size 0: memory. */
   rlo_storage_traits traits[2];
   /** Sides that may be used where they lie in memory, by the host and by
    *  devices that share its memory. */
   bool is_in_memory[2];
   bool are_indices_in_memory;
-  /** Budgets of the service, and its threads and contexts. */
-  int64_t host_memory_bytes, device_memory_bytes;
-  int32_t io_threads, max_running_jobs;
-  int32_t num_lanes;
-  bool copies;
-  /** The largest buffer that every context allows; INT64_MAX without any. */
-  int64_t max_buffer_bytes;
   rlo_job_options options;
   /** Settings with which the job was planned when it began; NULL: it begins
    *  now. */
@@ -38,13 +43,14 @@ typedef struct rlo__job_plan {
   int32_t num_passes;
   /** Staging memory, and buffers on each device, in bytes. */
   int64_t host_bytes, device_bytes;
-  /** The part of host_bytes, at its begin, that indices take. */
+  /** The part of host_bytes, at its begin, that indices are read to; 0 if they
+   *  are used where they lie. */
   int64_t index_bytes;
   /** Bytes that two passes use behind the destination. */
   int64_t scratch_bytes;
   /** For a journal. */
   rlo__journal_settings settings;
-  /** Without storages. */
+  /** Without storages: those are the job's. */
   rlo__pass passes[RLO__MAX_PASSES];
 } rlo__job_plan;
 

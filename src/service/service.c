@@ -86,7 +86,7 @@ static void end_job(rlo_service *service, rlo_job *job) {
   job->is_untaken = true;
   if (job->begin_seconds > 0) {
     --service->num_running;
-    service->host_bytes -= job->host_bytes;
+    service->host_bytes -= job->plan.host_bytes;
   }
   --service->num_unended;
   rlo__cond_broadcast(&service->conds[RLO__SERVICE_ENDED]);
@@ -106,14 +106,16 @@ static void admit(rlo_service *service) {
        * this service: then it runs alone. */
       bool has_room =
           service->num_running == 0 ||
-          job->host_bytes <= service->host_memory_bytes - service->host_bytes;
-      if (service->num_running >= service->max_running_jobs || !has_room) {
+          job->plan.host_bytes <=
+              service->limits.options.host_memory_bytes - service->host_bytes;
+      if (service->num_running >= service->limits.options.max_running_jobs ||
+          !has_room) {
         return;
       }
       job->phase = RLO__PHASE_START;
       job->begin_seconds = rlo__clock_seconds();
       ++service->num_running;
-      service->host_bytes += job->host_bytes;
+      service->host_bytes += job->plan.host_bytes;
     }
   }
 }
@@ -168,7 +170,7 @@ static void do_work(rlo_service *service,
     /* Other threads write the piece. */
     rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
   }
-  if (service->num_lanes > 0) {
+  if (service->limits.num_lanes > 0) {
     rlo__cond_broadcast(&service->conds[RLO__SERVICE_LANE_NEWS]);
   }
 }
@@ -198,7 +200,8 @@ static void run_thread(void *payload) {
 }
 
 static rlo_status start_threads(rlo_service *service) {
-  int32_t num_wanted = service->io_threads + service->num_lanes;
+  int32_t num_wanted =
+      service->limits.options.io_threads + service->limits.num_lanes;
   if (service->threads == NULL) {
     service->threads =
         rlo__alloc_array((size_t)num_wanted, sizeof *service->threads);
@@ -208,7 +211,8 @@ static rlo_status start_threads(rlo_service *service) {
   }
   while (service->num_threads < num_wanted) {
     rlo__service_thread *thread = &service->threads[service->num_threads];
-    int32_t lane_number = service->num_threads - service->io_threads;
+    int32_t lane_number =
+        service->num_threads - service->limits.options.io_threads;
     *thread = (rlo__service_thread){
         .service = service, .lane_number = lane_number < 0 ? -1 : lane_number};
     RLO_TRY(rlo__thread_start(run_thread, thread, &thread->thread));
@@ -241,7 +245,8 @@ static void stop(rlo_service *service) {
 
 /* Releases what holds contexts. */
 static void free_lanes(rlo_service *service) {
-  for (int32_t n = 0; n < service->num_lanes && service->lanes != NULL; ++n) {
+  for (int32_t n = 0; n < service->limits.num_lanes && service->lanes != NULL;
+       ++n) {
     rlo__lane_deinit(&service->lanes[n]);
   }
   rlo__free(service->lanes);
@@ -285,25 +290,22 @@ static rlo_status check_contexts(rlo_context *const *contexts,
 }
 
 static rlo_status create_lanes(rlo_service *service,
-                               const rlo_service_options *options,
                                rlo_context *const *contexts,
-                               int32_t num_contexts,
                                bool copies) {
+  rlo__service_limits *limits = &service->limits;
   service->lanes =
-      rlo__alloc_array((size_t)num_contexts, sizeof(*service->lanes));
+      rlo__alloc_array((size_t)limits->num_lanes, sizeof *service->lanes);
   if (service->lanes == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  service->num_lanes = num_contexts;
-  service->max_buffer_bytes = INT64_MAX;
-  for (int32_t n = 0; n < num_contexts; ++n) {
+  for (int32_t n = 0; n < limits->num_lanes; ++n) {
     rlo__lane *lane = &service->lanes[n];
     RLO_TRY(rlo__lane_init(lane, contexts[n], copies));
-    lane->place->family = options->family;
-    lane->place->schedule = options->schedule;
-    service->copies = service->copies || lane->copies;
-    service->max_buffer_bytes =
-        rlo__min(service->max_buffer_bytes,
+    lane->place->family = limits->options.family;
+    lane->place->schedule = limits->options.schedule;
+    limits->copies = limits->copies || lane->copies;
+    limits->max_buffer_bytes =
+        rlo__min(limits->max_buffer_bytes,
                  rlo_context_device_info(contexts[n])->max_allocation_bytes);
   }
   return RLO_OK;
@@ -318,17 +320,15 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
   *out_service = NULL;
   RLO_REQUIRE_LIST(contexts, num_contexts);
   RLO_TRY(check_contexts(contexts, num_contexts));
-  rlo_service_options read;
-  RLO_TRY(rlo__service_options_read(options, num_contexts, &read));
+  rlo__service_limits limits = {.num_lanes = num_contexts,
+                                .max_buffer_bytes = INT64_MAX};
+  RLO_TRY(rlo__service_options_read(options, num_contexts, &limits.options));
   rlo_service *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   made->pid = getpid();
-  made->host_memory_bytes = read.host_memory_bytes;
-  made->device_memory_bytes = read.device_memory_bytes;
-  made->io_threads = read.io_threads;
-  made->max_running_jobs = read.max_running_jobs;
+  made->limits = limits;
   made->num_user_references = made->num_references = 1;
   made->poll_fd = -1;
   rlo_status status = RLO_OK;
@@ -336,7 +336,7 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
   for (int32_t n = 0; n < RLO__SERVICE_NUM_CONDS; ++n) {
     RLO_TRY_GOTO(rlo__cond_init(&made->conds[n]));
   }
-  RLO_TRY_GOTO(create_lanes(made, &read, contexts, num_contexts, copies));
+  RLO_TRY_GOTO(create_lanes(made, contexts, copies));
   RLO_TRY_GOTO(rlo__place_create(NULL, NULL, false, &made->host));
   *out_service = made;
   return RLO_OK;

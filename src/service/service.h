@@ -41,16 +41,10 @@ typedef struct rlo__service_thread {
 struct rlo_service {
   /** Constant. */
   pid_t pid;
-  /** Some lane copies pieces to its device. */
-  bool copies;
-  int64_t host_memory_bytes, device_memory_bytes;
-  int32_t io_threads, max_running_jobs;
-  int32_t num_lanes;
+  rlo__service_limits limits;
   rlo__lane *lanes;
   /** Runs the pieces that no lane does. */
   rlo__place *host;
-  /** The largest buffer that every lane allows; INT64_MAX without any. */
-  int64_t max_buffer_bytes;
 
   rlo__mutex mutex;
   rlo__cond conds[RLO__SERVICE_NUM_CONDS];

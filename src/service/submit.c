@@ -73,16 +73,12 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
                                  const rlo_job_options *job_options,
                                  rlo_job_estimate *out_estimate) {
   RLO_REQUIRE(problem, out_estimate);
-  rlo__job_setting setting = {.num_lanes = 0, .max_buffer_bytes = INT64_MAX};
-  rlo_service_options service = RLO_SERVICE_OPTIONS_INIT;
-  RLO_TRY(rlo__service_options_read(service_options, 0, &service));
+  rlo__job_setting setting = {.limits = {.max_buffer_bytes = INT64_MAX}};
+  RLO_TRY(
+      rlo__service_options_read(service_options, 0, &setting.limits.options));
   RLO_TRY(rlo__job_options_read(job_options, &setting.options));
   RLO_TRY(read_side(src, problem->src_bytes, RLO__SIDE_SOURCE, &setting));
   RLO_TRY(read_side(dst, problem->dst_bytes, RLO__SIDE_DESTINATION, &setting));
-  setting.host_memory_bytes = service.host_memory_bytes;
-  setting.device_memory_bytes = service.device_memory_bytes;
-  setting.io_threads = service.io_threads;
-  setting.max_running_jobs = service.max_running_jobs;
   setting.are_indices_in_memory = setting.options.indices != NULL &&
                                   setting.options.indices->memory != NULL;
   rlo__journal_settings resumed;
@@ -169,9 +165,9 @@ static bool is_usable_memory(const rlo_service *service,
                              const rlo_storage *storage,
                              int64_t bytes) {
   return storage->memory != NULL &&
-         (service->num_lanes == 0 ||
+         (service->limits.num_lanes == 0 ||
           ((uintptr_t)storage->memory % DEVICE_ALIGNMENT == 0 &&
-           bytes <= service->max_buffer_bytes));
+           bytes <= service->limits.max_buffer_bytes));
 }
 
 /* Opens the journal, if the job has one, for planning. */
@@ -232,7 +228,7 @@ static rlo_status hash_indices(rlo__hash *hash, const rlo_job *job) {
   hash_source(hash, &identity);
   if (job->indices->memory != NULL) {
     rlo__hash_bytes(
-        hash, job->indices->memory, (size_t)job->passes[0].index_bytes);
+        hash, job->indices->memory, (size_t)job->plan.passes[0].index_bytes);
   }
   return RLO_OK;
 }
@@ -252,8 +248,8 @@ static void hash_plan(rlo__hash *hash, const rlo__piece_plan *plan) {
 /* Compares the journal with the job as it is planned. */
 static rlo_status fit_journal(const char *path,
                               const rlo_problem *problem,
-                              const rlo__job_plan *plan,
                               rlo_job *job) {
+  rlo__job_plan *plan = &job->plan;
   rlo__storage_identity dst;
   RLO_TRY(rlo__storage_get_identity(job->src, &job->src_identity));
   RLO_TRY(rlo__storage_get_identity(job->dst, &dst));
@@ -268,12 +264,12 @@ static rlo_status fit_journal(const char *path,
   RLO_TRY(hash_indices(&hash, job));
   hash_source(&hash, &job->src_identity);
   hash_file(&hash, &dst);
-  rlo__hash_i64(&hash, job->service->copies);
-  for (int32_t n = 0; n < job->num_passes; ++n) {
-    hash_plan(&hash, &job->passes[n].plan);
-    subject.num_boxes[n] = job->passes[n].plan.num_boxes;
-    job->passes[n].journal = job->journal;
-    job->passes[n].number = n;
+  rlo__hash_i64(&hash, job->service->limits.copies);
+  for (int32_t n = 0; n < plan->num_passes; ++n) {
+    hash_plan(&hash, &plan->passes[n].plan);
+    subject.num_boxes[n] = plan->passes[n].plan.num_boxes;
+    plan->passes[n].journal = job->journal;
+    plan->passes[n].number = n;
   }
   subject.hash = rlo__hash_finish(&hash);
   RLO_TRY(rlo__journal_fit(job->journal, &subject));
@@ -295,19 +291,13 @@ static rlo_status fill_job(rlo_service *service,
                            rlo_storage *src,
                            rlo_storage *dst,
                            const rlo_job_options *options,
-                           rlo__job_plan *plan,
                            rlo_job *job) {
+  rlo__job_plan *plan = &job->plan;
   rlo__job_setting setting = {
+      .limits = service->limits,
       .traits = {src->traits, dst->traits},
       .is_in_memory = {is_usable_memory(service, src, problem->src_bytes),
-                       is_usable_memory(service, dst, problem->dst_bytes)},
-      .host_memory_bytes = service->host_memory_bytes,
-      .device_memory_bytes = service->device_memory_bytes,
-      .io_threads = service->io_threads,
-      .max_running_jobs = service->max_running_jobs,
-      .num_lanes = service->num_lanes,
-      .copies = service->copies,
-      .max_buffer_bytes = service->max_buffer_bytes};
+                       is_usable_memory(service, dst, problem->dst_bytes)}};
   RLO_TRY(rlo__job_options_read(options, &setting.options));
   RLO_TRY(check_storages(problem, src, dst));
   rlo_storage *indices =
@@ -324,22 +314,14 @@ static rlo_status fill_job(rlo_service *service,
   }
   RLO_TRY(open_journal(&setting, dst, job));
   RLO_TRY(rlo__job_plan_make(problem, &setting, plan));
-  job->passes = rlo__alloc_array((size_t)plan->num_passes, sizeof *job->passes);
-  if (job->passes == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
   for (int32_t n = 0; n < plan->num_passes; ++n) {
-    job->passes[n] = plan->passes[n];
-    job->passes[n].storages[RLO__SIDE_SOURCE] = n == 0 ? src : dst;
-    job->passes[n].storages[RLO__SIDE_DESTINATION] = dst;
+    plan->passes[n].storages[RLO__SIDE_SOURCE] = n == 0 ? src : dst;
+    plan->passes[n].storages[RLO__SIDE_DESTINATION] = dst;
   }
   job->service = service;
   job->host = service->host;
   job->priority = setting.options.priority;
-  job->num_passes = plan->num_passes;
-  job->host_bytes = plan->host_bytes;
-  job->index_bytes = plan->index_bytes;
-  job->passes[0].index_number = atomic_fetch_add(&num_submitted, 1);
+  plan->passes[0].index_number = atomic_fetch_add(&num_submitted, 1);
   job->src_bytes = problem->src_bytes;
   job->dst_bytes = problem->dst_bytes + plan->scratch_bytes;
   job->src = rlo_storage_retain(src);
@@ -347,7 +329,7 @@ static rlo_status fill_job(rlo_service *service,
   atomic_init(&job->is_cancelled, false);
   return job->journal == NULL
              ? RLO_OK
-             : fit_journal(setting.options.journal_path, problem, plan, job);
+             : fit_journal(setting.options.journal_path, problem, job);
 }
 
 rlo_status rlo_service_submit(rlo_service *service,
@@ -360,13 +342,11 @@ rlo_status rlo_service_submit(rlo_service *service,
   *out_job = NULL;
   RLO_REQUIRE(service, problem, src, dst);
   RLO_TRY(rlo__service_check_process(service));
-  rlo__job_plan *plan = rlo__alloc(sizeof *plan);
   rlo_job *job = rlo__alloc(sizeof *job);
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  if (plan != NULL && job != NULL) {
-    status = fill_job(service, problem, src, dst, options, plan, job);
+  if (job == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  rlo__free(plan);
+  rlo_status status = fill_job(service, problem, src, dst, options, job);
   if (status == RLO_OK) {
     rlo__mutex_lock(&service->mutex);
     job->num_references = 1;

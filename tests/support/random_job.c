@@ -183,9 +183,9 @@ static bool is_about_devices(void) {
 }
 
 static void count_cuts(test_job *job) {
-  job->num_passes = job->job->num_passes;
-  for (int32_t n = 0; n < job->job->num_passes; ++n) {
-    const rlo__pass *pass = &job->job->passes[n];
+  job->num_passes = job->job->plan.num_passes;
+  for (int32_t n = 0; n < job->job->plan.num_passes; ++n) {
+    const rlo__pass *pass = &job->job->plan.passes[n];
     if (pass->num_shares == 0) {
       job->num_boxes += pass->plan.num_boxes;
       job->num_pieces += pass->plan.num_pieces;

@@ -192,12 +192,13 @@ static void make_large(rlo_problem *problem, rlo__job_setting *setting) {
   const rlo_shape from = test_shape_of("f32[65536,65536]");
   static const int32_t permutation[] = {1, 0};
   expect_ok(rlo_relayout_lower(&from, &from, permutation, problem));
-  *setting = (rlo__job_setting){.host_memory_bytes = INT64_C(14) << 30,
-                                .device_memory_bytes = INT64_C(64) << 20,
-                                .io_threads = 2,
-                                .max_running_jobs = 1,
-                                .max_buffer_bytes = INT64_MAX,
-                                .options = RLO_JOB_OPTIONS_INIT};
+  *setting = (rlo__job_setting){
+      .limits = {.options = {.host_memory_bytes = INT64_C(14) << 30,
+                             .device_memory_bytes = INT64_C(64) << 20,
+                             .io_threads = 2,
+                             .max_running_jobs = 1},
+                 .max_buffer_bytes = INT64_MAX},
+      .options = RLO_JOB_OPTIONS_INIT};
   setting->options.journal_path = "journal";
   for (int side = 0; side < 2; ++side) {
     rlo_storage_traits *traits = &setting->traits[side];
@@ -243,11 +244,11 @@ RLO_TEST(test_service_journal__devices_with_less_memory) {
   make_large(&problem, &setting);
   expect_ok(rlo__job_plan_make(&problem, &setting, &plan));
   const rlo__journal_settings began = plan.settings;
-  ck_assert_int_eq(began.host_bytes, setting.host_memory_bytes);
+  ck_assert_int_eq(began.host_bytes, setting.limits.options.host_memory_bytes);
   setting.resumed = &began;
-  setting.copies = true;
-  setting.num_lanes = 1;
-  setting.device_memory_bytes = 1 << 20;
+  setting.limits.copies = true;
+  setting.limits.num_lanes = 1;
+  setting.limits.options.device_memory_bytes = 1 << 20;
   ck_assert_int_eq(rlo__job_plan_make(&problem, &setting, &plan),
                    RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(rlo_error_last()->message,

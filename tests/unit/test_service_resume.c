@@ -41,7 +41,7 @@ RLO_TEST(test_service_resume__a_job_that_is_not_stopped) {
   rlo_service *single = test_journal_service(RLO_SERVICE_MIN_HOST_BYTES, 1);
   transpose_job_submit(&t, single);
   transpose_job_expect(&t);
-  const int64_t num_boxes = t.job->passes[0].plan.num_boxes;
+  const int64_t num_boxes = t.job->plan.passes[0].plan.num_boxes;
   ck_assert_int_gt(num_boxes, 3);
   /* After each box, and at the end. */
   ck_assert_int_eq(atomic_load(&t.dst.num_flushes), num_boxes);
@@ -124,7 +124,7 @@ RLO_LOOP_TEST(test_service_resume__only_what_is_missing, 0, 2) {
         &t.dst, TEST_STORAGE_FUNCTIONS, content, sizeof content, &traits);
   }
   transpose_job_submit(&t, single);
-  const rlo__piece_plan *plan = &t.job->passes[0].plan;
+  const rlo__piece_plan *plan = &t.job->plan.passes[0].plan;
   ck_assert(test_thresholds_are_low() ||
             plan->gathered ==
                 (_i == 0 ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE));
