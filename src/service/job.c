@@ -73,10 +73,10 @@ static rlo_status start(rlo_job *job) {
               ? check_source(job)
               : rlo__storage_get_identity(job->src, &job->src_identity));
   if (job->src_bytes > rlo__thresholds.service_streamed_bytes) {
-    RLO_TRY(rlo__storage_set_streamed(job->src));
+    rlo__storage_set_streamed(job->src);
   }
   if (job->dst_bytes > rlo__thresholds.service_streamed_bytes) {
-    RLO_TRY(rlo__storage_set_streamed(job->dst));
+    rlo__storage_set_streamed(job->dst);
   }
   RLO_TRY(rlo__storage_reserve(job->dst, job->dst_bytes));
   RLO_TRY(allocate_staging(job));

@@ -222,11 +222,10 @@ rlo_status rlo__storage_flush(rlo_storage *storage) {
   return storage->kind->flush(storage);
 }
 
-rlo_status rlo__storage_set_streamed(rlo_storage *storage) {
-  if (storage->kind->set_streamed == NULL) {
-    return RLO_OK;
+void rlo__storage_set_streamed(rlo_storage *storage) {
+  if (storage->kind->set_streamed != NULL) {
+    storage->kind->set_streamed(storage);
   }
-  return storage->kind->set_streamed(storage);
 }
 
 rlo_status rlo__storage_get_identity(const rlo_storage *storage,

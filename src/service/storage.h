@@ -58,9 +58,8 @@ RLO_NODISCARD rlo_status rlo__storage_flush(rlo_storage *storage);
  * is large. A file then uses little of the system's page cache: what is written
  * goes to the disk soon, at most 64 MiB of it are in waiting, and what is on
  * the disk or was read is dropped. Without effect on others.
- * @return RLO_OK; RLO_OUT_OF_MEMORY.
  */
-RLO_NODISCARD rlo_status rlo__storage_set_streamed(rlo_storage *storage);
+void rlo__storage_set_streamed(rlo_storage *storage);
 
 /** For tests: replaces the system calls of a storage of a file. The table is
  *  borrowed while the storage lives. Before the first use of the storage. */
@@ -137,7 +136,7 @@ typedef struct rlo__storage_kind {
   /** NULL: there is nothing to do. `bytes` is at least 1. */
   rlo_status (*reserve)(rlo_storage *storage, int64_t bytes);
   rlo_status (*flush)(rlo_storage *storage);
-  rlo_status (*set_streamed)(rlo_storage *storage);
+  void (*set_streamed)(rlo_storage *storage);
   /** NULL: this is no file. The identity is zeroed before. */
   rlo_status (*get_identity)(const rlo_storage *storage,
                              rlo__storage_identity *out_identity);

@@ -105,111 +105,83 @@ typedef struct bounce {
   char *memory;
 } bounce;
 
-struct rlo__direct {
-  int fd;
-  int64_t block_bytes, memory_alignment;
-  rlo__mutex mutex;
-  /** Guarded by the mutex: those that nobody uses. */
-  bounce *free_list;
-};
-
 /* ---------------------------------------------------------------- lifecycle */
+
+rlo_status rlo__cached_file_init(rlo__cached_file *file, int fd) {
+  RLO_TRY(rlo__mutex_init(&file->mutex));
+  file->calls = &rlo__storage_system_calls;
+  file->fd = fd;
+  file->direct_fd = -1;
+  return RLO_OK;
+}
+
+void rlo__cached_file_deinit(rlo__cached_file *file) {
+  while (file->bounces != NULL) {
+    bounce *next = file->bounces->next;
+    rlo__free(file->bounces);
+    file->bounces = next;
+  }
+  rlo__file_close(file->direct_fd);
+  /* A flush makes durable what was written, a close does not. */
+  rlo__file_close(file->fd);
+  rlo__mutex_deinit(&file->mutex);
+}
 
 /** Gets the alignment that the file asks for; false if it cannot be read or
  *  written directly. */
-static bool get_alignment(int fd, rlo__direct *direct) {
-  direct->block_bytes = direct->memory_alignment = BLOCK_BYTES;
+static bool get_alignment(rlo__cached_file *file) {
+  file->block_bytes = file->memory_alignment = BLOCK_BYTES;
 #ifdef STATX_DIOALIGN
   struct statx st;
-  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) == 0 &&
+  if (statx(file->direct_fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) == 0 &&
       (st.stx_mask & STATX_DIOALIGN) != 0) {
-    direct->block_bytes =
-        rlo__max(BLOCK_BYTES, (int64_t)st.stx_dio_offset_align);
-    direct->memory_alignment = (int64_t)st.stx_dio_mem_align;
+    file->block_bytes = rlo__max(BLOCK_BYTES, (int64_t)st.stx_dio_offset_align);
+    file->memory_alignment = (int64_t)st.stx_dio_mem_align;
     return st.stx_dio_offset_align != 0 && st.stx_dio_mem_align != 0 &&
-           direct->block_bytes <= rlo__thresholds.service_bounce_bytes / 2;
+           file->block_bytes <= rlo__thresholds.service_bounce_bytes / 2;
   }
 #endif
   return true;
 }
 
-static rlo_status fail_unsupported(const char *path) {
-  return RLO_FAIL(RLO_UNSUPPORTED,
-                  "\"%s\" cannot be read and written past the page cache: its "
-                  "file system has no direct I/O (O_DIRECT)",
-                  path);
-}
-
-static rlo_status reopen(int fd, const char *path, rlo__direct *direct) {
+rlo_status rlo__cached_file_open_direct(rlo__cached_file *file,
+                                        const char *path) {
   char link[64];
-  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  int flags = fcntl(fd, F_GETFL) & O_ACCMODE;
-  int opened = open(link, flags | O_DIRECT | O_CLOEXEC);
-  if (opened < 0) {
-    return errno == EINVAL
-               ? fail_unsupported(path)
-               : rlo__file_fail("cannot open for direct I/O", path, errno);
+  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", file->fd);
+  int flags = fcntl(file->fd, F_GETFL) & O_ACCMODE;
+  file->direct_fd = open(link, flags | O_DIRECT | O_CLOEXEC);
+  if (file->direct_fd < 0 && errno != EINVAL) {
+    return rlo__file_fail("cannot open for direct I/O", path, errno);
   }
-  direct->fd = opened;
-  return get_alignment(opened, direct) ? RLO_OK : fail_unsupported(path);
-}
-
-rlo_status rlo__direct_open(int fd,
-                            const char *path,
-                            rlo__direct **out_direct) {
-  *out_direct = NULL;
-  rlo__direct *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  if (file->direct_fd < 0 || !get_alignment(file)) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "\"%s\" cannot be read and written past the page cache: "
+                    "its file system has no direct I/O (O_DIRECT)",
+                    path);
   }
-  made->fd = -1;
-  rlo_status status = rlo__mutex_init(&made->mutex);
-  if (status != RLO_OK) {
-    rlo__free(made);
-    return status;
-  }
-  status = reopen(fd, path, made);
-  if (status != RLO_OK) {
-    rlo__direct_release(made);
-    return status;
-  }
-  *out_direct = made;
   return RLO_OK;
 }
 
-void rlo__direct_release(rlo__direct *direct) {
-  if (direct == NULL) {
-    return;
-  }
-  while (direct->free_list != NULL) {
-    bounce *next = direct->free_list->next;
-    rlo__free(direct->free_list);
-    direct->free_list = next;
-  }
-  rlo__file_close(direct->fd);
-  rlo__mutex_deinit(&direct->mutex);
-  rlo__free(direct);
-}
-
-int64_t rlo__direct_block_bytes(const rlo__direct *direct) {
-  return direct->block_bytes;
+void rlo__cached_file_set_lost(rlo__cached_file *file, int error) {
+  int none = 0;
+  (void)atomic_compare_exchange_strong(&file->lost_error, &none, error);
 }
 
 /* ------------------------------------------------------------------- bounce */
 
 /** NULL if there is no memory: callers can do without. */
-static bounce *take_bounce(rlo__direct *direct) {
-  rlo__mutex_lock(&direct->mutex);
-  bounce *taken = direct->free_list;
+static bounce *take_bounce(rlo__cached_file *file) {
+  rlo__mutex_lock(&file->mutex);
+  bounce *taken = file->bounces;
   if (taken != NULL) {
-    direct->free_list = taken->next;
+    file->bounces = taken->next;
   }
-  rlo__mutex_unlock(&direct->mutex);
+  rlo__mutex_unlock(&file->mutex);
   if (taken != NULL) {
     return taken;
   }
   size_t alignment =
-      (size_t)rlo__max(direct->block_bytes, direct->memory_alignment);
+      (size_t)rlo__max(file->block_bytes, file->memory_alignment);
   taken = rlo__alloc_array_quiet(
       sizeof *taken + alignment + (size_t)rlo__thresholds.service_bounce_bytes,
       1);
@@ -221,13 +193,16 @@ static bounce *take_bounce(rlo__direct *direct) {
   return taken;
 }
 
-static void give_back(rlo__direct *direct, bounce *taken) {
+/** Leaves errno as it is. */
+static void give_back(rlo__cached_file *file, bounce *taken) {
+  int error = errno;
   if (taken != NULL) {
-    rlo__mutex_lock(&direct->mutex);
-    taken->next = direct->free_list;
-    direct->free_list = taken;
-    rlo__mutex_unlock(&direct->mutex);
+    rlo__mutex_lock(&file->mutex);
+    taken->next = file->bounces;
+    file->bounces = taken;
+    rlo__mutex_unlock(&file->mutex);
   }
+  errno = error;
 }
 
 /* ---------------------------------------------------------------- transfers */
@@ -258,31 +233,29 @@ static void copy_into_parts(struct iovec **parts,
   }
 }
 
-static bool is_aligned(const rlo__direct *direct, const void *memory) {
-  return (uintptr_t)memory % (uintptr_t)direct->memory_alignment == 0;
+static bool is_aligned(const rlo__cached_file *file, const void *memory) {
+  return (uintptr_t)memory % (uintptr_t)file->memory_alignment == 0;
 }
 
-static ssize_t read_blocks(const rlo__direct *direct,
-                           const rlo__storage_calls *calls,
-                           int64_t position,
-                           void *into,
-                           int64_t bytes) {
-  const struct iovec part = {.iov_base = into, .iov_len = (size_t)bytes};
+ssize_t rlo__cached_file_read(const rlo__cached_file *file,
+                              int fd,
+                              const struct iovec *parts,
+                              int num_parts,
+                              int64_t position) {
   ssize_t count;
   do {
-    count = calls->read(direct->fd, &part, 1, position);
+    count = file->calls->read(fd, parts, num_parts, position);
   } while (count < 0 && errno == EINTR);
   return count;
 }
 
-int64_t rlo__direct_read(rlo__direct *direct,
-                         const rlo__storage_calls *calls,
+int64_t rlo__direct_read(rlo__cached_file *file,
                          int64_t position,
                          int64_t bytes,
                          struct iovec **parts,
                          int *num_parts) {
   const int64_t bounce_bytes = rlo__thresholds.service_bounce_bytes;
-  const int64_t block = direct->block_bytes;
+  const int64_t block = file->block_bytes;
   bounce *between = NULL;
   int64_t done = 0;
   bool is_short = false;
@@ -293,24 +266,23 @@ int64_t rlo__direct_read(rlo__direct *direct,
     int64_t whole = rlo__min(bytes - done, (int64_t)(*parts)->iov_len);
     bool is_last = whole == bytes - done && whole % block == 0;
     whole -= whole % block;
-    bool is_straight = skipped == 0 && is_aligned(direct, (*parts)->iov_base) &&
+    bool is_straight = skipped == 0 && is_aligned(file, (*parts)->iov_base) &&
                        (is_last || whole >= bounce_bytes);
     int64_t wanted =
         is_straight ? whole : rlo__min(bounce_bytes - skipped, bytes - done);
     int64_t length =
         is_straight ? whole : rlo__ceil_div(skipped + wanted, block) * block;
     if (!is_straight && between == NULL) {
-      between = take_bounce(direct);
+      between = take_bounce(file);
       if (between == NULL) {
         break;
       }
     }
+    const struct iovec blocks = {
+        .iov_base = is_straight ? (*parts)->iov_base : (void *)between->memory,
+        .iov_len = (size_t)length};
     ssize_t count =
-        read_blocks(direct,
-                    calls,
-                    at - skipped,
-                    is_straight ? (*parts)->iov_base : (void *)between->memory,
-                    length);
+        rlo__cached_file_read(file, file->direct_fd, &blocks, 1, at - skipped);
     if (count < 0) {
       /* A position or memory that the device does not take after all. */
       done = errno == EINVAL ? done : -1;
@@ -329,22 +301,19 @@ int64_t rlo__direct_read(rlo__direct *direct,
     }
     done += got;
   }
-  int error = errno;
-  give_back(direct, between);
-  errno = error;
+  give_back(file, between);
   return done;
 }
 
-int64_t rlo__direct_write(rlo__direct *direct,
-                          const rlo__storage_calls *calls,
+int64_t rlo__direct_write(rlo__cached_file *file,
                           int64_t position,
                           int64_t bytes,
                           const char *from) {
   bounce *between = NULL;
   int64_t done = 0;
   bool is_short = false;
-  if (!is_aligned(direct, from)) {
-    between = take_bounce(direct);
+  if (!is_aligned(file, from)) {
+    between = take_bounce(file);
     if (between == NULL) {
       return 0;
     }
@@ -357,8 +326,8 @@ int64_t rlo__direct_write(rlo__direct *direct,
       memcpy(between->memory, data, (size_t)length);
       data = between->memory;
     }
-    ssize_t count =
-        calls->write(direct->fd, data, (size_t)length, position + done);
+    ssize_t count = file->calls->write(
+        file->direct_fd, data, (size_t)length, position + done);
     if (count < 0 && errno == EINTR) {
       continue;
     }
@@ -368,74 +337,18 @@ int64_t rlo__direct_write(rlo__direct *direct,
     }
     done += count;
     /* The rest is no whole block any more, or the next call says why. */
-    is_short = count % direct->block_bytes != 0 || count == 0;
+    is_short = count % file->block_bytes != 0 || count == 0;
   }
-  int error = errno;
-  give_back(direct, between);
-  errno = error;
+  give_back(file, between);
   return done;
 }
 
 /* -------------------------------------------------------------------- trail */
 
-enum { PAGE_BYTES = 4096, TRAIL_CHUNKS = 8, TRAIL_RANGES = 128 };
-
-/** Bytes of a file, as ranges. A hull in their place would have the rows
- *  between, which may be what is read next. */
-typedef struct chunk {
-  int32_t num_ranges;
-  int64_t bytes;
-
-  struct {
-    int64_t begin, end;
-  } ranges[TRAIL_RANGES];
-} chunk;
-
-struct rlo__trail {
-  const rlo__storage_calls *calls;
-  int fd;
-  /** Takes the errno with which written bytes were lost; borrowed. */
-  atomic_int *lost_error;
-  /** Guards the rest. A writer may wait for the disk while others wait for it.
-   */
-  rlo__mutex mutex;
-  chunk read;
-  /** A ring: `num_sent` chunks on their way to the disk, from `oldest` on, then
-   *  the one that is being filled. */
-  chunk written[TRAIL_CHUNKS];
-  int32_t oldest, num_sent;
-};
-
-rlo_status rlo__trail_create(const rlo__storage_calls *calls,
-                             int fd,
-                             atomic_int *lost_error,
-                             rlo__trail **out_trail) {
-  *out_trail = NULL;
-  rlo__trail *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  made->calls = calls;
-  made->fd = fd;
-  made->lost_error = lost_error;
-  rlo_status status = rlo__mutex_init(&made->mutex);
-  if (status != RLO_OK) {
-    rlo__free(made);
-    return status;
-  }
-  *out_trail = made;
-  return RLO_OK;
-}
-
-void rlo__trail_release(rlo__trail *trail) {
-  if (trail != NULL) {
-    rlo__mutex_deinit(&trail->mutex);
-    rlo__free(trail);
-  }
-}
+enum { PAGE_BYTES = 4096 };
 
 /** Adds a range; the chunk has room. Tells if it is full then. */
-static bool add_range(chunk *c, int64_t begin, int64_t end) {
+static bool add_range(rlo__file_chunk *c, int64_t begin, int64_t end) {
   int32_t last = c->num_ranges - 1;
   if (last >= 0 && begin >= c->ranges[last].begin &&
       begin <= c->ranges[last].end) {
@@ -454,50 +367,56 @@ static bool add_range(chunk *c, int64_t begin, int64_t end) {
 }
 
 /** Drops the ranges but for `margin` bytes at their ends. */
-static void drop(const rlo__trail *t, chunk *c, int64_t margin) {
+static void drop(const rlo__cached_file *file,
+                 rlo__file_chunk *c,
+                 int64_t margin) {
   for (int32_t i = 0; i < c->num_ranges; ++i) {
     int64_t begin = c->ranges[i].begin + margin;
     int64_t bytes = c->ranges[i].end - margin - begin;
     if (bytes > 0) {
-      t->calls->drop(t->fd, begin, bytes);
+      file->calls->drop(file->fd, begin, bytes);
     }
   }
   c->num_ranges = 0;
   c->bytes = 0;
 }
 
-void rlo__trail_read(rlo__trail *t, int64_t position, int64_t bytes) {
-  if (t == NULL || bytes < rlo__thresholds.service_trail_read_bytes) {
+void rlo__trail_read(rlo__cached_file *file, int64_t position, int64_t bytes) {
+  if (!atomic_load(&file->is_streamed) ||
+      bytes < rlo__thresholds.service_trail_read_bytes) {
     return;
   }
-  rlo__mutex_lock(&t->mutex);
-  if (add_range(&t->read, position, position + bytes)) {
-    drop(t, &t->read, 0);
+  rlo__mutex_lock(&file->mutex);
+  if (add_range(&file->read, position, position + bytes)) {
+    drop(file, &file->read, 0);
   }
-  rlo__mutex_unlock(&t->mutex);
+  rlo__mutex_unlock(&file->mutex);
 }
 
 /** Starts, or ends, to write a chunk back; goes on after a failure. */
-static void write_back(rlo__trail *t, const chunk *c, bool is_end) {
+static void write_back(rlo__cached_file *file,
+                       const rlo__file_chunk *c,
+                       bool is_end) {
   for (int32_t i = 0; i < c->num_ranges; ++i) {
     int64_t begin = c->ranges[i].begin;
     int64_t bytes = c->ranges[i].end - begin;
-    int none = 0;
     int result;
     do {
-      result = t->calls->write_back(t->fd, begin, bytes, is_end);
+      result = file->calls->write_back(file->fd, begin, bytes, is_end);
     } while (result != 0 && errno == EINTR);
     /* Where the file system or a sandbox does not know the call, the system
      * writes back when it wants to. */
     if (result != 0 && errno != ENOSYS && errno != EINVAL && errno != ESPIPE &&
         errno != EPERM) {
-      (void)atomic_compare_exchange_strong(t->lost_error, &none, errno);
+      rlo__cached_file_set_lost(file, errno);
     }
   }
 }
 
-void rlo__trail_written(rlo__trail *t, int64_t position, int64_t bytes) {
-  if (t == NULL || bytes == 0) {
+void rlo__trail_written(rlo__cached_file *file,
+                        int64_t position,
+                        int64_t bytes) {
+  if (!atomic_load(&file->is_streamed) || bytes == 0) {
     return;
   }
   /* Whole pages go to the disk. */
@@ -505,30 +424,31 @@ void rlo__trail_written(rlo__trail *t, int64_t position, int64_t bytes) {
   int64_t end = position + bytes;
   end +=
       rlo__min((PAGE_BYTES - end % PAGE_BYTES) % PAGE_BYTES, INT64_MAX - end);
-  rlo__mutex_lock(&t->mutex);
-  chunk *filled = &t->written[(t->oldest + t->num_sent) % TRAIL_CHUNKS];
+  rlo__mutex_lock(&file->mutex);
+  rlo__file_chunk *filled =
+      &file->written[(file->oldest + file->num_sent) % RLO__TRAIL_CHUNKS];
   if (add_range(filled, begin, end)) {
-    write_back(t, filled, false);
-    if (++t->num_sent == TRAIL_CHUNKS) {
-      chunk *oldest = &t->written[t->oldest];
-      write_back(t, oldest, true);
+    write_back(file, filled, false);
+    if (++file->num_sent == RLO__TRAIL_CHUNKS) {
+      rlo__file_chunk *oldest = &file->written[file->oldest];
+      write_back(file, oldest, true);
       /* Who writes the rest of a page would have to read it again. */
-      drop(t, oldest, PAGE_BYTES);
-      t->oldest = (t->oldest + 1) % TRAIL_CHUNKS;
-      --t->num_sent;
+      drop(file, oldest, PAGE_BYTES);
+      file->oldest = (file->oldest + 1) % RLO__TRAIL_CHUNKS;
+      --file->num_sent;
     }
   }
-  rlo__mutex_unlock(&t->mutex);
+  rlo__mutex_unlock(&file->mutex);
 }
 
-void rlo__trail_drop_written(rlo__trail *t) {
-  if (t == NULL) {
+void rlo__trail_drop_written(rlo__cached_file *file) {
+  if (!atomic_load(&file->is_streamed)) {
     return;
   }
-  rlo__mutex_lock(&t->mutex);
-  for (int32_t i = 0; i < TRAIL_CHUNKS; ++i) {
-    drop(t, &t->written[i], PAGE_BYTES);
+  rlo__mutex_lock(&file->mutex);
+  for (int32_t i = 0; i < RLO__TRAIL_CHUNKS; ++i) {
+    drop(file, &file->written[i], PAGE_BYTES);
   }
-  t->num_sent = 0;
-  rlo__mutex_unlock(&t->mutex);
+  file->num_sent = 0;
+  rlo__mutex_unlock(&file->mutex);
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "base/thread.h"
 #include "relayout/status.h"
 
 /* Files, with the system's page cache and past it. */
@@ -40,88 +41,114 @@ typedef struct rlo__storage_calls {
 /** The system's. */
 extern const rlo__storage_calls rlo__storage_system_calls;
 
+/** Bytes of a file, as ranges. A hull in their place would have the rows
+ *  between, which may be what is read next. */
+typedef struct rlo__file_chunk {
+  int32_t num_ranges;
+  int64_t bytes;
+
+  struct {
+    int64_t begin, end;
+  } ranges[128];
+} rlo__file_chunk;
+
+enum { RLO__TRAIL_CHUNKS = 8 };
+
 /**
- * Transfers of a file past the system's page cache (O_DIRECT), by a descriptor
- * of its own. The system moves whole blocks, between aligned positions and
- * aligned memory: what is not aligned in memory goes through *bounce* memory, a
- * MiB for each thread that transfers, and what is no whole block in the file is
- * read with its block, but not written.
+ * An open file, whose bytes may go past the system's page cache.
  *
- * Threads: safe.
+ * *Direct* transfers (O_DIRECT) have a descriptor of their own. The system
+ * moves whole blocks, between aligned positions and aligned memory: what is not
+ * aligned in memory goes through *bounce* memory, a MiB for each thread that
+ * transfers, and what is no whole block in the file is read with its block, but
+ * not written.
+ *
+ * A file that is *streamed* is passed through once: written bytes are sent to
+ * the disk in chunks; with the eighth chunk the writer waits for the first one,
+ * so that no more are in waiting, and whoever writes faster than the disk is
+ * slowed down. What is on the disk, and what was read, is dropped from the
+ * cache.
+ *
+ * Threads: safe, but for init, open_direct and deinit. A writer may wait for
+ * the disk while others wait for it.
  */
-typedef struct rlo__direct rlo__direct;
+typedef struct rlo__cached_file {
+  const rlo__storage_calls *calls;
+  int fd;
+  /** -1: everything goes through the page cache. */
+  int direct_fd;
+  /** The length of a block; positions are aligned to it. */
+  int64_t block_bytes, memory_alignment;
+  atomic_bool is_streamed;
+  /** The errno with which written bytes, maybe not those of the caller, were
+   *  lost; 0: none. The system says so once only. */
+  atomic_int lost_error;
+  /** Guards the rest. */
+  rlo__mutex mutex;
+  /** Those that nobody uses. */
+  struct bounce *bounces;
+  rlo__file_chunk read;
+  /** A ring: `num_sent` chunks on their way to the disk, from `oldest` on, then
+   *  the one that is being filled. */
+  rlo__file_chunk written[RLO__TRAIL_CHUNKS];
+  int32_t oldest, num_sent;
+} rlo__cached_file;
+
+/** Takes a descriptor over, on success. The file is zeroed. @return RLO_OK;
+ *  RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__cached_file_init(rlo__cached_file *file, int fd);
+
+/** Closes the file. */
+void rlo__cached_file_deinit(rlo__cached_file *file);
 
 /**
- * Opens the file of a descriptor once more, for the same accesses.
+ * Opens the file once more, for direct transfers.
  * @param path  for the message.
- * @return RLO_OK; RLO_UNSUPPORTED if the file system cannot; RLO_IO;
- *         RLO_OUT_OF_MEMORY.
+ * @return RLO_OK; RLO_UNSUPPORTED if the file system cannot; RLO_IO.
  */
-RLO_NODISCARD rlo_status rlo__direct_open(int fd,
-                                          const char *path,
-                                          rlo__direct **out_direct);
+RLO_NODISCARD rlo_status rlo__cached_file_open_direct(rlo__cached_file *file,
+                                                      const char *path);
 
-/** NULL is legal. */
-void rlo__direct_release(rlo__direct *direct);
+/** Remembers that written bytes are lost. */
+void rlo__cached_file_set_lost(rlo__cached_file *file, int error);
 
-/** The length of a block; positions are aligned to it. */
-int64_t rlo__direct_block_bytes(const rlo__direct *direct);
+/** Calls `read` of the table, again if a signal interrupts it. */
+ssize_t rlo__cached_file_read(const rlo__cached_file *file,
+                              int fd,
+                              const struct iovec *parts,
+                              int num_parts,
+                              int64_t position);
 
 /** Goes on in parts: the first `bytes` bytes of them are done. */
 void rlo__parts_advance(struct iovec **parts, int *num_parts, int64_t bytes);
 
 /**
- * Reads `bytes` bytes at a position in the file into parts, which go on by what
- * is returned.
+ * Reads `bytes` bytes directly, at a position in the file, into parts, which go
+ * on by what is returned.
  * @return how many bytes were read; fewer than `bytes` where the file ends, or
  *         the system transfers less or refuses: the rest is to be read
  *         otherwise. -1 with errno set on failure.
  */
-int64_t rlo__direct_read(rlo__direct *direct,
-                         const rlo__storage_calls *calls,
+int64_t rlo__direct_read(rlo__cached_file *file,
                          int64_t position,
                          int64_t bytes,
                          struct iovec **parts,
                          int *num_parts);
 
 /** The same for a write. Position and bytes are multiples of a block. */
-int64_t rlo__direct_write(rlo__direct *direct,
-                          const rlo__storage_calls *calls,
+int64_t rlo__direct_write(rlo__cached_file *file,
                           int64_t position,
                           int64_t bytes,
                           const char *from);
 
-/**
- * The traces of a stream through a file in the system's page cache, and their
- * removal. Written bytes are sent to the disk in chunks; with the eighth chunk
- * the writer waits for the first one, so that no more are in waiting, and
- * whoever writes faster than the disk is slowed down. What is on the disk, and
- * what was read, is dropped from the cache.
- *
- * Threads: safe. A writer may wait for the disk while others wait for it.
- */
-typedef struct rlo__trail rlo__trail;
-
-/** Begins a trail.
- *  @param calls, fd  borrowed.
- *  @param lost_error  is set to the errno of the first bytes, maybe not those
- * of the caller, that could not be brought to the disk: the system says so
- * once, and they are lost. Borrowed.
- *  @return RLO_OK; RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__trail_create(const rlo__storage_calls *calls,
-                                           int fd,
-                                           atomic_int *lost_error,
-                                           rlo__trail **out_trail);
-
-/** NULL is legal for this and for the functions below, which then do nothing.
- */
-void rlo__trail_release(rlo__trail *trail);
-
-/** Note bytes that were read, or written, at a position in the file. */
-void rlo__trail_read(rlo__trail *trail, int64_t position, int64_t bytes);
-void rlo__trail_written(rlo__trail *trail, int64_t position, int64_t bytes);
+/** Note bytes that were read, or written, through the page cache, at a position
+ *  in the file. */
+void rlo__trail_read(rlo__cached_file *file, int64_t position, int64_t bytes);
+void rlo__trail_written(rlo__cached_file *file,
+                        int64_t position,
+                        int64_t bytes);
 
 /** Drops what was written, after a sync of the whole file. */
-void rlo__trail_drop_written(rlo__trail *trail);
+void rlo__trail_drop_written(rlo__cached_file *file);
 
 #endif

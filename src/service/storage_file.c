@@ -23,22 +23,14 @@ enum {
 
 typedef struct file_storage {
   rlo_storage storage;
-  const rlo__storage_calls *calls;
-  int fd;
+  rlo__cached_file file;
   /** Position of the storage's first byte in the file. */
   int64_t offset;
-  /** The errno with which written bytes were lost; 0: none. The system says so
-   *  once only. */
-  atomic_int lost_error;
-  /** NULL: not streamed. */
-  rlo__trail *trail;
-  /** NULL: everything goes through the page cache. */
-  rlo__direct *direct;
 } file_storage;
 
 void rlo__storage_set_calls(rlo_storage *storage,
                             const rlo__storage_calls *calls) {
-  ((file_storage *)storage)->calls = calls;
+  ((file_storage *)storage)->file.calls = calls;
 }
 
 /* ----------------------------------------------------------------- failures */
@@ -58,7 +50,7 @@ static const char *path_of(int fd, path_text path) {
 }
 
 /** Records that the system failed to `verb` bytes at a position in the file. */
-static rlo_status fail(const file_storage *file,
+static rlo_status fail(const file_storage *s,
                        const char *verb,
                        int64_t bytes,
                        int64_t position,
@@ -71,24 +63,18 @@ static rlo_status fail(const file_storage *file,
                  verb,
                  bytes,
                  position);
-  return rlo__file_fail(what, path_of(file->fd, path), error);
+  return rlo__file_fail(what, path_of(s->file.fd, path), error);
 }
 
-/** Remembers that written bytes are lost. */
-static void set_lost(file_storage *file, int error) {
-  int none = 0;
-  (void)atomic_compare_exchange_strong(&file->lost_error, &none, error);
-}
-
-static rlo_status check_lost(file_storage *file) {
-  int error = atomic_load(&file->lost_error);
+static rlo_status check_lost(file_storage *s) {
+  int error = atomic_load(&s->file.lost_error);
   if (error == 0) {
     return RLO_OK;
   }
   path_text path;
   return rlo__file_fail(
       "bytes that were written did not reach the disk: cannot sync",
-      path_of(file->fd, path),
+      path_of(s->file.fd, path),
       error);
 }
 
@@ -103,27 +89,24 @@ typedef struct read_group {
   struct iovec parts[MAX_PARTS];
 } read_group;
 
-static rlo_status read_group_now(file_storage *file, read_group *group) {
+static rlo_status read_group_now(file_storage *s, read_group *group) {
   int64_t bytes = group->end - group->begin;
-  int64_t position = file->offset + group->begin;
+  int64_t position = s->offset + group->begin;
   struct iovec *parts = group->parts;
   int num_parts = group->num_parts;
   int64_t direct_bytes = 0;
-  if (file->direct != NULL && bytes >= rlo__thresholds.service_direct_bytes) {
-    direct_bytes = rlo__direct_read(
-        file->direct, file->calls, position, bytes, &parts, &num_parts);
+  if (s->file.direct_fd >= 0 && bytes >= rlo__thresholds.service_direct_bytes) {
+    direct_bytes =
+        rlo__direct_read(&s->file, position, bytes, &parts, &num_parts);
     if (direct_bytes < 0) {
-      return fail(file, "read", bytes, position, errno);
+      return fail(s, "read", bytes, position, errno);
     }
   }
   for (int64_t done = direct_bytes; done < bytes;) {
-    ssize_t count =
-        file->calls->read(file->fd, parts, num_parts, position + done);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
+    ssize_t count = rlo__cached_file_read(
+        &s->file, s->file.fd, parts, num_parts, position + done);
     if (count < 0) {
-      return fail(file, "read", bytes, position, errno);
+      return fail(s, "read", bytes, position, errno);
     }
     if (count == 0) {
       path_text path;
@@ -131,7 +114,7 @@ static rlo_status read_group_now(file_storage *file, read_group *group) {
                       "\"%s\" ends at byte %" PRId64
                       ", in the middle of %" PRId64
                       " bytes wanted at byte %" PRId64,
-                      path_of(file->fd, path),
+                      path_of(s->file.fd, path),
                       position + done,
                       bytes,
                       position);
@@ -139,13 +122,9 @@ static rlo_status read_group_now(file_storage *file, read_group *group) {
     done += count;
     rlo__parts_advance(&parts, &num_parts, count);
   }
-  rlo__storage_count(&file->storage,
-                     false,
-                     group->begin,
-                     bytes,
-                     group->gap_bytes,
-                     direct_bytes);
-  rlo__trail_read(file->trail, position + direct_bytes, bytes - direct_bytes);
+  rlo__storage_count(
+      &s->storage, false, group->begin, bytes, group->gap_bytes, direct_bytes);
+  rlo__trail_read(&s->file, position + direct_bytes, bytes - direct_bytes);
   return RLO_OK;
 }
 
@@ -172,7 +151,7 @@ static void add_part(read_group *group, void *into, int64_t bytes) {
   group->end += bytes;
 }
 
-static rlo_status read_runs(file_storage *file,
+static rlo_status read_runs(file_storage *s,
                             const rlo__lattice *runs,
                             char *into) {
   /* Gaps are read over each other. */
@@ -191,64 +170,61 @@ static rlo_status read_runs(file_storage *file,
         group.gap_bytes += gap_bytes;
       }
     } else if (group.num_parts > 0) {
-      RLO_TRY(read_group_now(file, &group));
+      RLO_TRY(read_group_now(s, &group));
       begin_group(&group, walk.offset);
     }
     add_part(&group, into, runs->run_bytes);
     rlo__run_walk_step(&walk, runs);
   }
-  return read_group_now(file, &group);
+  return read_group_now(s, &group);
 }
 
 /* ------------------------------------------------------------------ writing */
 
 /** Writes through the page cache, at a position in the file. */
-static rlo_status write_buffered(file_storage *file,
+static rlo_status write_buffered(file_storage *s,
                                  int64_t position,
                                  int64_t bytes,
                                  const char *from) {
   for (int64_t done = 0; done < bytes;) {
-    ssize_t count = file->calls->write(
-        file->fd, from + done, (size_t)(bytes - done), position + done);
+    ssize_t count = s->file.calls->write(
+        s->file.fd, from + done, (size_t)(bytes - done), position + done);
     if (count < 0 && errno == EINTR) {
       continue;
     }
     if (count <= 0) {
       /* The system never writes 0 bytes of some; not to hang if it does. */
-      return fail(file, "write", bytes, position, count < 0 ? errno : EIO);
+      return fail(s, "write", bytes, position, count < 0 ? errno : EIO);
     }
     done += count;
   }
-  rlo__trail_written(file->trail, position, bytes);
-  return check_lost(file);
+  rlo__trail_written(&s->file, position, bytes);
+  return check_lost(s);
 }
 
 /** Writes a run: whole blocks past the page cache, if it is long, and what is
  *  before and behind them through it, since others may write the rest of those.
  */
-static rlo_status write_run(file_storage *file,
+static rlo_status write_run(file_storage *s,
                             int64_t offset,
                             int64_t bytes,
                             const char *from) {
-  int64_t position = file->offset + offset;
+  int64_t position = s->offset + offset;
   int64_t direct_bytes = 0;
   int64_t head = 0;
-  if (file->direct != NULL && bytes >= rlo__thresholds.service_direct_bytes) {
-    int64_t block = rlo__direct_block_bytes(file->direct);
+  if (s->file.direct_fd >= 0 && bytes >= rlo__thresholds.service_direct_bytes) {
+    int64_t block = s->file.block_bytes;
     head = rlo__min((block - position % block) % block, bytes);
-    RLO_TRY(write_buffered(file, position, head, from));
-    direct_bytes = rlo__direct_write(file->direct,
-                                     file->calls,
-                                     position + head,
-                                     (bytes - head) / block * block,
-                                     from + head);
+    RLO_TRY(write_buffered(s, position, head, from));
+    direct_bytes = rlo__direct_write(
+        &s->file, position + head, (bytes - head) / block * block, from + head);
     if (direct_bytes < 0) {
-      return fail(file, "write", bytes, position, errno);
+      return fail(s, "write", bytes, position, errno);
     }
   }
   int64_t done = head + direct_bytes;
-  RLO_TRY(write_buffered(file, position + done, bytes - done, from + done));
-  rlo__storage_count(&file->storage, true, offset, bytes, 0, direct_bytes);
+  RLO_TRY(write_buffered(s, position + done, bytes - done, from + done));
+  rlo__storage_count(&s->storage, true, offset, bytes, 0, direct_bytes);
   return RLO_OK;
 }
 
@@ -256,15 +232,15 @@ static rlo_status transfer(rlo_storage *storage,
                            const rlo__lattice *runs,
                            char *packed,
                            bool is_write) {
-  file_storage *file = (file_storage *)storage;
+  file_storage *s = (file_storage *)storage;
   const char *end = packed + rlo__lattice_bytes(runs);
   if (!is_write) {
-    return read_runs(file, runs, packed);
+    return read_runs(s, runs, packed);
   }
-  RLO_TRY(check_lost(file));
+  RLO_TRY(check_lost(s));
   rlo__run_walk walk = {.offset = runs->base_byte};
   for (; packed < end; packed += runs->run_bytes) {
-    RLO_TRY(write_run(file, walk.offset, runs->run_bytes, packed));
+    RLO_TRY(write_run(s, walk.offset, runs->run_bytes, packed));
     rlo__run_walk_step(&walk, runs);
   }
   return RLO_OK;
@@ -272,22 +248,22 @@ static rlo_status transfer(rlo_storage *storage,
 
 /* ------------------------------------------------------------------- others */
 
-static rlo_status look(const file_storage *file, struct stat *out_stat) {
-  if (fstat(file->fd, out_stat) != 0) {
+static rlo_status look(const file_storage *s, struct stat *out_stat) {
+  if (fstat(s->file.fd, out_stat) != 0) {
     path_text path;
-    return rlo__file_fail("cannot look at", path_of(file->fd, path), errno);
+    return rlo__file_fail("cannot look at", path_of(s->file.fd, path), errno);
   }
   return RLO_OK;
 }
 
 /** Reserves where the file system cannot: checks that there is room now. */
-static rlo_status reserve_by_size(const file_storage *file, int64_t bytes) {
+static rlo_status reserve_by_size(const file_storage *s, int64_t bytes) {
   struct stat st;
-  RLO_TRY(look(file, &st));
-  int64_t end = file->offset + bytes;
+  RLO_TRY(look(s, &st));
+  int64_t end = s->offset + bytes;
   int64_t free_bytes;
-  if (file->calls->get_free(file->fd, &free_bytes) != 0) {
-    return fail(file, "reserve", bytes, file->offset, errno);
+  if (s->file.calls->get_free(s->file.fd, &free_bytes) != 0) {
+    return fail(s, "reserve", bytes, s->offset, errno);
   }
   /* st_blocks counts 512 bytes, whatever the file system's blocks are. */
   int64_t held = rlo__min(INT64_MAX / 512, (int64_t)st.st_blocks) * 512;
@@ -297,51 +273,46 @@ static rlo_status reserve_by_size(const file_storage *file, int64_t bytes) {
                     "cannot reserve %" PRId64 " bytes at byte %" PRId64
                     " of \"%s\": %" PRId64 " are free",
                     bytes,
-                    file->offset,
-                    path_of(file->fd, path),
+                    s->offset,
+                    path_of(s->file.fd, path),
                     free_bytes);
   }
-  while (st.st_size < end && file->calls->resize(file->fd, end) != 0) {
+  while (st.st_size < end && s->file.calls->resize(s->file.fd, end) != 0) {
     if (errno != EINTR) {
-      return fail(file, "reserve", bytes, file->offset, errno);
+      return fail(s, "reserve", bytes, s->offset, errno);
     }
   }
   return RLO_OK;
 }
 
 static rlo_status reserve(rlo_storage *storage, int64_t bytes) {
-  const file_storage *file = (const file_storage *)storage;
-  while (file->calls->allocate(file->fd, file->offset, bytes) != 0) {
+  const file_storage *s = (const file_storage *)storage;
+  while (s->file.calls->allocate(s->file.fd, s->offset, bytes) != 0) {
     if (errno == EOPNOTSUPP || errno == ENOSYS) {
-      return reserve_by_size(file, bytes);
+      return reserve_by_size(s, bytes);
     }
     if (errno != EINTR) {
-      return fail(file, "reserve", bytes, file->offset, errno);
+      return fail(s, "reserve", bytes, s->offset, errno);
     }
   }
   return RLO_OK;
 }
 
 static rlo_status flush(rlo_storage *storage) {
-  file_storage *file = (file_storage *)storage;
-  RLO_TRY(check_lost(file));
-  while (file->calls->sync(file->fd) != 0) {
+  file_storage *s = (file_storage *)storage;
+  RLO_TRY(check_lost(s));
+  while (s->file.calls->sync(s->file.fd) != 0) {
     if (errno != EINTR) {
-      set_lost(file, errno);
-      return check_lost(file);
+      rlo__cached_file_set_lost(&s->file, errno);
+      return check_lost(s);
     }
   }
-  rlo__trail_drop_written(file->trail);
-  return check_lost(file);
+  rlo__trail_drop_written(&s->file);
+  return check_lost(s);
 }
 
-static rlo_status set_streamed(rlo_storage *storage) {
-  file_storage *file = (file_storage *)storage;
-  if (file->trail != NULL) {
-    return RLO_OK;
-  }
-  return rlo__trail_create(
-      file->calls, file->fd, &file->lost_error, &file->trail);
+static void set_streamed(rlo_storage *storage) {
+  atomic_store(&((file_storage *)storage)->file.is_streamed, true);
 }
 
 static rlo_status get_identity(const rlo_storage *storage,
@@ -360,12 +331,8 @@ static rlo_status get_identity(const rlo_storage *storage,
 }
 
 static void destroy(rlo_storage *storage) {
-  file_storage *file = (file_storage *)storage;
-  rlo__trail_release(file->trail);
-  rlo__direct_release(file->direct);
-  /* A flush makes durable what was written, a close does not. */
-  rlo__file_close(file->fd);
-  rlo__free(file);
+  rlo__cached_file_deinit(&((file_storage *)storage)->file);
+  rlo__free(storage);
 }
 
 static const rlo__storage_kind file_kind = {.transfer = transfer,
@@ -485,27 +452,27 @@ rlo_status rlo_storage_from_fd(int fd,
   }
   /* Never a standard stream, which a program may have closed: others would
    * print into the file. */
-  made->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (made->fd < 0) {
-    path_text path;
-    rlo_status status = rlo__file_fail(
-        "cannot duplicate the descriptor of", path_of(fd, path), errno);
+  int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  path_text path;
+  rlo_status status =
+      own < 0
+          ? rlo__file_fail(
+                "cannot duplicate the descriptor of", path_of(fd, path), errno)
+          : rlo__cached_file_init(&made->file, own);
+  if (status != RLO_OK) {
+    rlo__file_close(own);
     rlo__free(made);
     return status;
   }
   rlo__storage_init(&made->storage, &file_kind, &traits);
   made->storage.is_write_only = !can_read;
-  made->calls = &rlo__storage_system_calls;
   made->offset = offset;
-  atomic_init(&made->lost_error, 0);
   if (traits.is_direct) {
-    path_text path;
-    rlo_status status =
-        rlo__direct_open(made->fd, path_of(made->fd, path), &made->direct);
-    if (status != RLO_OK) {
-      destroy(&made->storage);
-      return status;
-    }
+    status = rlo__cached_file_open_direct(&made->file, path_of(own, path));
+  }
+  if (status != RLO_OK) {
+    destroy(&made->storage);
+    return status;
   }
   *out_storage = &made->storage;
   return RLO_OK;
