@@ -214,8 +214,9 @@
   /* With a journal: what is lost with a box that was not complete is moved    \
    * again in about the seconds between two checkpoints. */                    \
   X(service_journaled_box_bytes, INT64_C(1) << 30, INT64_C(64) << 10)          \
-  /* A checkpoint is due after so many bytes, however soon. */                 \
+  /* A checkpoint is due after so many bytes, however soon, or seconds. */     \
   X(service_checkpoint_bytes, INT64_C(4) << 30, 4096)                          \
+  X(service_checkpoint_seconds, 5, 5)                                          \
   /* Records of a journal that are read at once (room for 256). */             \
   X(service_journal_records, 256, 3)                                           \
   /* Default budgets of a service. */                                          \

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* O_TMPFILE is no part of POSIX 2008. */
-#define _GNU_SOURCE
+/* htole64 and flock are no part of POSIX 2008. */
+#define _DEFAULT_SOURCE
 #include "service/journal.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -23,9 +23,13 @@
 #include "base/threshold.h"
 
 enum {
-  WORD_BYTES = 8,
-  HEADER_BYTES = RLO__JOURNAL_HEADER_WORDS * WORD_BYTES,
-  RECORD_BYTES = RLO__JOURNAL_RECORD_WORDS * WORD_BYTES,
+  HEADER_WORDS = RLO__JOURNAL_HEADER_WORDS,
+  RECORD_WORDS = RLO__JOURNAL_RECORD_WORDS,
+  HEADER_BYTES = HEADER_WORDS * sizeof(uint64_t),
+  RECORD_BYTES = RECORD_WORDS * sizeof(uint64_t),
+  /** Where the settings begin in the header, and the hash. */
+  SETTINGS_WORD = 2,
+  HASH_WORD = 8,
   /** Room for what is read or appended at once. */
   MAX_RECORDS = 256,
   /** Boxes of a page. */
@@ -35,13 +39,8 @@ enum {
   LOCK_PAUSE_NANOS = 10 * 1000 * 1000
 };
 
-static const char magic[WORD_BYTES] = {'r', 'l', 'o', '-', 'j', 'r', 'n', 'l'};
-
-/** How much may have to be done again. */
-static const double default_seconds = 5.0;
-
-/** For tests; negative: the default. */
-static _Atomic double set_seconds = -1.0;
+/** "rlo-jrnl". */
+static const uint64_t magic = UINT64_C(0x6c6e726a2d6f6c72);
 
 /** Which boxes of a page are done, and the bytes that were read and written for
  *  them. */
@@ -55,8 +54,9 @@ struct rlo__journal {
   const rlo__storage_calls *calls;
   /** -1: closed. */
   int fd;
-  /** Where the next record goes. */
-  int64_t end;
+  /** The length of the file when it was opened, and where the next record goes.
+   */
+  int64_t bytes, end;
   rlo__journal_settings settings;
   rlo__hash128 hash;
   /** The header's. */
@@ -78,10 +78,6 @@ struct rlo__journal {
   int64_t begin_bytes;
 };
 
-void rlo__journal_set_interval(double seconds) {
-  atomic_store(&set_seconds, seconds);
-}
-
 void rlo__journal_set_calls(rlo__journal *journal,
                             const rlo__storage_calls *calls) {
   journal->calls = calls;
@@ -89,96 +85,22 @@ void rlo__journal_set_calls(rlo__journal *journal,
 
 /* -------------------------------------------------------------------- words */
 
-static uint64_t get_word(const unsigned char *bytes, int number) {
-  uint64_t word = 0;
-  for (int i = 0; i < WORD_BYTES; ++i) {
-    word |= (uint64_t)bytes[number * WORD_BYTES + i] << (8 * i);
+/* Words as they are in a file, from those of the machine, or back. */
+static void swap_words(uint64_t *words, size_t count) {
+  for (size_t n = 0; n < count; ++n) {
+    words[n] = htole64(words[n]);
   }
-  return word;
 }
 
-/* Writes words, and behind them their checksum, which is returned. */
-static uint64_t put_words(unsigned char *bytes,
-                          const uint64_t *words,
-                          int count,
-                          uint64_t seed) {
+static uint64_t checksum_of(const uint64_t *words, int count, uint64_t seed) {
   rlo__hash hash = rlo__hash_init(seed);
   for (int n = 0; n < count; ++n) {
     rlo__hash_u64(&hash, words[n]);
   }
-  uint64_t checksum = rlo__hash_finish_u64(&hash);
-  for (int i = 0; i < (count + 1) * WORD_BYTES; ++i) {
-    uint64_t word = i / WORD_BYTES < count ? words[i / WORD_BYTES] : checksum;
-    bytes[i] = (unsigned char)(word >> (8 * (i % WORD_BYTES)));
-  }
-  return checksum;
-}
-
-/* Writes the header, and notes its checksum. */
-static void encode_header(rlo__journal *journal, unsigned char *bytes) {
-  const rlo__journal_settings *s = &journal->settings;
-  unsigned char text[WORD_BYTES];
-  memcpy(text, magic, sizeof magic);
-  const uint64_t words[RLO__JOURNAL_HEADER_WORDS - 1] = {
-      get_word(text, 0),
-      RLO__JOURNAL_VERSION,
-      (uint64_t)s->host_bytes,
-      (uint64_t)s->piece_bytes,
-      (uint64_t)s->box_bytes,
-      (uint64_t)s->num_slots,
-      (uint64_t)s->passes,
-      (uint64_t)s->scratch_bytes,
-      journal->hash.high,
-      journal->hash.low};
-  journal->checksum = put_words(bytes, words, RLO__JOURNAL_HEADER_WORDS - 1, 0);
-}
-
-static void decode_header(rlo__journal *journal, const unsigned char *bytes) {
-  journal->settings =
-      (rlo__journal_settings){.host_bytes = (int64_t)get_word(bytes, 2),
-                              .piece_bytes = (int64_t)get_word(bytes, 3),
-                              .box_bytes = (int64_t)get_word(bytes, 4),
-                              .num_slots = (int64_t)get_word(bytes, 5),
-                              .passes = (int64_t)get_word(bytes, 6),
-                              .scratch_bytes = (int64_t)get_word(bytes, 7)};
-  journal->hash =
-      (rlo__hash128){.high = get_word(bytes, 8), .low = get_word(bytes, 9)};
-}
-
-static void encode_record(const rlo__journal *journal,
-                          uint64_t number,
-                          const page *p,
-                          unsigned char *bytes) {
-  const uint64_t words[] = {number, p->boxes, (uint64_t)p->bytes};
-  put_words(bytes, words, RLO__JOURNAL_RECORD_WORDS - 1, journal->checksum);
+  return rlo__hash_finish_u64(&hash);
 }
 
 /* ------------------------------------------------------------------ reading */
-
-/* Reads `bytes` bytes, or what there is of them. */
-static rlo_status read_at(const rlo__journal *journal,
-                          int64_t offset,
-                          void *data,
-                          int64_t bytes,
-                          int64_t *out_bytes) {
-  for (*out_bytes = 0; *out_bytes < bytes;) {
-    struct iovec part = {.iov_base = (char *)data + *out_bytes,
-                         .iov_len = (size_t)(bytes - *out_bytes)};
-    ssize_t count =
-        journal->calls->read(journal->fd, &part, 1, offset + *out_bytes);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count < 0) {
-      return rlo__file_fail("cannot read", journal->path, errno);
-    }
-    if (count == 0) {
-      break;
-    }
-    *out_bytes += count;
-  }
-  return RLO_OK;
-}
 
 /* Tells if a job can have begun with the settings. */
 static bool is_possible(const rlo__journal_settings *s) {
@@ -188,28 +110,27 @@ static bool is_possible(const rlo__journal_settings *s) {
 }
 
 static rlo_status read_header(rlo__journal *journal) {
-  unsigned char bytes[HEADER_BYTES] = {0};
-  unsigned char again[HEADER_BYTES];
-  int64_t count;
-  RLO_TRY(read_at(journal, 0, bytes, sizeof bytes, &count));
-  if (count < (int64_t)2 * WORD_BYTES ||
-      memcmp(bytes, magic, sizeof magic) != 0) {
+  uint64_t words[HEADER_WORDS] = {0};
+  size_t bytes = (size_t)rlo__min(journal->bytes, HEADER_BYTES);
+  RLO_TRY(rlo__file_pread(journal->fd, journal->path, words, bytes, 0));
+  swap_words(words, HEADER_WORDS);
+  if (bytes < SETTINGS_WORD * sizeof *words || words[0] != magic) {
     return RLO_FAIL(
         RLO_DATA_LOSS, "\"%s\" is not the journal of a job", journal->path);
   }
-  uint64_t version = get_word(bytes, 1);
-  if (version != RLO__JOURNAL_VERSION) {
+  if (words[1] != RLO__JOURNAL_VERSION) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the journal \"%s\" has version %" PRIu64
                     "; this library knows version %d",
                     journal->path,
-                    version,
+                    words[1],
                     RLO__JOURNAL_VERSION);
   }
-  decode_header(journal, bytes);
-  encode_header(journal, again);
+  memcpy(&journal->settings, words + SETTINGS_WORD, sizeof journal->settings);
+  journal->hash = (rlo__hash128){words[HASH_WORD], words[HASH_WORD + 1]};
+  journal->checksum = checksum_of(words, HEADER_WORDS - 1, 0);
   journal->end = HEADER_BYTES;
-  if (count < HEADER_BYTES || memcmp(bytes, again, sizeof bytes) != 0 ||
+  if (bytes < HEADER_BYTES || words[HEADER_WORDS - 1] != journal->checksum ||
       !is_possible(&journal->settings)) {
     return RLO_FAIL(RLO_DATA_LOSS,
                     "the header of the journal \"%s\" is damaged",
@@ -219,13 +140,11 @@ static rlo_status read_header(rlo__journal *journal) {
 }
 
 /* Takes over a record; RLO_NOT_FOUND if it is not valid. */
-static rlo_status take_record(rlo__journal *journal,
-                              const unsigned char *bytes) {
-  const uint64_t number = get_word(bytes, 0);
-  const page p = {get_word(bytes, 1), (int64_t)get_word(bytes, 2)};
-  unsigned char again[RECORD_BYTES];
-  encode_record(journal, number, &p, again);
-  if (memcmp(bytes, again, sizeof again) != 0) {
+static rlo_status take_record(rlo__journal *journal, const uint64_t *words) {
+  const uint64_t number = words[0];
+  const page p = {words[1], (int64_t)words[2]};
+  if (words[RECORD_WORDS - 1] !=
+      checksum_of(words, RECORD_WORDS - 1, journal->checksum)) {
     return RLO_NOT_FOUND;
   }
   const int64_t last = journal->num_boxes % PAGE_BOXES;
@@ -242,21 +161,23 @@ static rlo_status take_record(rlo__journal *journal,
 }
 
 static rlo_status read_records(rlo__journal *journal) {
-  const int64_t most = rlo__thresholds.service_journal_records;
-  unsigned char bytes[MAX_RECORDS * RECORD_BYTES];
-  int64_t num_whole;
-  do {
-    int64_t num_bytes;
-    RLO_TRY(
-        read_at(journal, journal->end, bytes, most * RECORD_BYTES, &num_bytes));
-    num_whole = num_bytes / RECORD_BYTES;
-    for (int64_t n = 0; n < num_whole; ++n) {
-      rlo_status status = take_record(journal, bytes + n * RECORD_BYTES);
+  uint64_t words[MAX_RECORDS * RECORD_WORDS];
+  int64_t left;
+  while ((left = (journal->bytes - journal->end) / RECORD_BYTES) > 0) {
+    left = rlo__min(left, rlo__thresholds.service_journal_records);
+    RLO_TRY(rlo__file_pread(journal->fd,
+                            journal->path,
+                            words,
+                            (size_t)left * RECORD_BYTES,
+                            journal->end));
+    swap_words(words, (size_t)left * RECORD_WORDS);
+    for (int64_t n = 0; n < left; ++n) {
+      rlo_status status = take_record(journal, words + n * RECORD_WORDS);
       if (status != RLO_OK) {
         return status == RLO_NOT_FOUND ? RLO_OK : status;
       }
     }
-  } while (num_whole == most);
+  }
   return RLO_OK;
 }
 
@@ -281,10 +202,8 @@ static int lock_fd(int fd) {
 
 /* Opens the file, if there is one, and reads its header. */
 static rlo_status open_existing(rlo__journal *journal, bool is_locked) {
-  do {
-    /* O_NONBLOCK: it could be a pipe. */
-    journal->fd = open(journal->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-  } while (journal->fd < 0 && errno == EINTR);
+  /* O_NONBLOCK: it could be a pipe. */
+  journal->fd = rlo__open_at(AT_FDCWD, journal->path, O_RDWR | O_NONBLOCK);
   journal->exists = journal->fd >= 0;
   if (!journal->exists) {
     return errno == ENOENT
@@ -303,12 +222,13 @@ static rlo_status open_existing(rlo__journal *journal, bool is_locked) {
                     "another job has the journal \"%s\"",
                     journal->path);
   }
+  journal->bytes = (int64_t)st.st_size;
   return read_header(journal);
 }
 
-static rlo_status open_path(const char *path,
-                            bool is_locked,
-                            rlo__journal **out_journal) {
+rlo_status rlo__journal_open(const char *path,
+                             bool is_locked,
+                             rlo__journal **out_journal) {
   *out_journal = NULL;
   rlo__journal *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
@@ -324,21 +244,6 @@ static rlo_status open_path(const char *path,
     return status;
   }
   *out_journal = made;
-  return RLO_OK;
-}
-
-rlo_status rlo__journal_open(const char *path, rlo__journal **out_journal) {
-  return open_path(path, true, out_journal);
-}
-
-rlo_status rlo__journal_peek(const char *path,
-                             rlo__journal_settings *out_settings,
-                             bool *out_exists) {
-  rlo__journal *journal;
-  RLO_TRY(open_path(path, false, &journal));
-  *out_settings = journal->settings;
-  *out_exists = journal->exists;
-  rlo__journal_release(journal);
   return RLO_OK;
 }
 
@@ -399,98 +304,41 @@ int64_t rlo__journal_bytes_resumed(const rlo__journal *journal) {
 
 /* ------------------------------------------------------------------ writing */
 
-/* 0, or an errno. */
-static int write_at(const rlo__journal *journal,
-                    int64_t offset,
-                    const unsigned char *data,
-                    size_t bytes) {
-  for (size_t done = 0; done < bytes;) {
-    ssize_t count = journal->calls->write(
-        journal->fd, data + done, bytes - done, offset + (int64_t)done);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count <= 0) {
-      return count < 0 ? errno : EIO;
-    }
-    done += (size_t)count;
-  }
-  return 0;
-}
-
-static int sync_file(const rlo__journal *journal) {
-  while (journal->calls->sync(journal->fd) != 0) {
-    if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
-
-static void folder_of(const char *path, char out[PATH_MAX]) {
-  const char *slash = strrchr(path, '/');
-  (void)snprintf(out,
-                 PATH_MAX,
-                 "%.*s",
-                 slash == NULL ? 1 : (int)(slash - path) + 1,
-                 slash == NULL ? "." : path);
-}
-
-/* Creates the file and writes its header. 0, or an errno: then nothing is left.
- * If `is_named`, the file has its name before its contents: where the system
- * has no files without a name. */
-static int create(rlo__journal *journal, bool is_named) {
-  const mode_t mode = 0600;
-  unsigned char header[HEADER_BYTES];
-  char folder[PATH_MAX];
-  char link[64];
-  encode_header(journal, header);
-  folder_of(journal->path, folder);
-  do {
-    journal->fd =
-        is_named
-            ? open(journal->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-            : open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
-  } while (journal->fd < 0 && errno == EINTR);
-  if (journal->fd < 0) {
-    return errno;
-  }
-  (void)lock_fd(journal->fd);
-  int error = write_at(journal, 0, header, HEADER_BYTES);
-  error = error != 0 ? error : sync_file(journal);
-  if (error != 0 && is_named) {
-    (void)unlink(journal->path);
-  }
-  if (error == 0 && !is_named) {
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", journal->fd);
-    bool is_linked =
-        linkat(AT_FDCWD, link, AT_FDCWD, journal->path, AT_SYMLINK_FOLLOW) == 0;
-    error = is_linked ? 0 : errno;
-  }
-  if (error != 0) {
-    rlo__file_close(journal->fd);
-    journal->fd = -1;
-  }
-  return error;
-}
-
 /* Makes the journal, and what was made beside it before, survive a stop of the
  * machine. Where that cannot be, a resumed job begins anew. */
 static void sync_folder(const char *path) {
   char folder[PATH_MAX];
-  folder_of(path, folder);
-  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const char *slash = strrchr(path, '/');
+  (void)snprintf(folder,
+                 sizeof folder,
+                 "%.*s",
+                 slash == NULL ? 1 : (int)(slash - path) + 1,
+                 slash == NULL ? "." : path);
+  int fd = rlo__open_at(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY);
   if (fd >= 0) {
     (void)fsync(fd);
     rlo__file_close(fd);
   }
 }
 
-static rlo_status create_file(rlo__journal *journal) {
-  int error = create(journal, false);
-  if (error != 0 && error != EEXIST) {
-    error = create(journal, true);
+/* Creates the file, which has its name when its header is on the disk, and
+ * opens it. Nothing is left of a failure. */
+static rlo_status create(rlo__journal *journal) {
+  uint64_t words[HEADER_WORDS] = {magic, RLO__JOURNAL_VERSION};
+  memcpy(words + SETTINGS_WORD, &journal->settings, sizeof journal->settings);
+  words[HASH_WORD] = journal->hash.high;
+  words[HASH_WORD + 1] = journal->hash.low;
+  words[HEADER_WORDS - 1] = checksum_of(words, HEADER_WORDS - 1, 0);
+  swap_words(words, HEADER_WORDS);
+  rlo__file_replace f;
+  int error = rlo__file_replace_begin_at(&f, AT_FDCWD, journal->path, 0600);
+  error = error != 0 ? error : rlo__file_replace_write(&f, words, HEADER_BYTES);
+  error = error != 0 ? error : rlo__file_replace_finish(&f);
+  if (error == 0 && link(f.temp_path, journal->path) != 0) {
+    /* Some file systems have no second names. */
+    error = errno == EEXIST ? EEXIST : rlo__file_replace_rename(&f);
   }
+  rlo__file_replace_abandon(&f);
   if (error == EEXIST) {
     return RLO_FAIL(RLO_ALREADY_EXISTS,
                     "the journal \"%s\" appeared after the job was submitted",
@@ -499,9 +347,8 @@ static rlo_status create_file(rlo__journal *journal) {
   if (error != 0) {
     return rlo__file_fail("cannot create the journal", journal->path, error);
   }
-  journal->end = HEADER_BYTES;
   sync_folder(journal->path);
-  return RLO_OK;
+  return open_existing(journal, true);
 }
 
 /* Cuts off what follows the records that were read. */
@@ -515,7 +362,7 @@ static rlo_status trim(const rlo__journal *journal) {
 }
 
 rlo_status rlo__journal_start(rlo__journal *journal) {
-  RLO_TRY(journal->exists ? trim(journal) : create_file(journal));
+  RLO_TRY(journal->exists ? trim(journal) : create(journal));
   journal->begin_seconds = rlo__clock_seconds();
   return RLO_OK;
 }
@@ -523,21 +370,30 @@ rlo_status rlo__journal_start(rlo__journal *journal) {
 /* Appends a record of each page that has changed since the last checkpoint.
  * After a failure no more can be appended. */
 static rlo_status append_pages(rlo__journal *journal) {
-  unsigned char bytes[MAX_RECORDS * RECORD_BYTES];
+  uint64_t words[MAX_RECORDS * RECORD_WORDS];
   int64_t end = journal->end;
   int error = 0;
   for (size_t n = 0; n < journal->num_pages && error == 0;) {
     size_t count = 0;
-    for (; n < journal->num_pages && count < sizeof bytes; ++n) {
-      if (journal->taken[n].boxes != journal->durable[n].boxes) {
-        encode_record(journal, n, &journal->taken[n], bytes + count);
-        count += RECORD_BYTES;
+    for (; n < journal->num_pages && count < MAX_RECORDS; ++n) {
+      const page *p = &journal->taken[n];
+      uint64_t *record = words + count * RECORD_WORDS;
+      if (p->boxes != journal->durable[n].boxes) {
+        record[0] = n;
+        record[1] = p->boxes;
+        record[2] = (uint64_t)p->bytes;
+        record[3] = checksum_of(record, RECORD_WORDS - 1, journal->checksum);
+        ++count;
       }
     }
-    error = write_at(journal, end, bytes, count);
-    end += (int64_t)count;
+    swap_words(words, count * RECORD_WORDS);
+    int64_t bytes = (int64_t)count * RECORD_BYTES;
+    error = rlo__calls_write(journal->calls, journal->fd, end, words, bytes);
+    end += bytes;
   }
-  error = error != 0 || end == journal->end ? error : sync_file(journal);
+  if (error == 0 && end != journal->end) {
+    error = rlo__calls_sync(journal->calls, journal->fd);
+  }
   if (error != 0) {
     return rlo__file_fail("cannot write the journal", journal->path, error);
   }
@@ -573,12 +429,11 @@ bool rlo__journal_is_due(const rlo__journal *journal, int64_t bytes_written) {
   if (journal->is_in_checkpoint || !journal->has_news) {
     return false;
   }
-  double seconds = atomic_load(&set_seconds);
   return journal->is_wanted ||
          bytes_written - journal->begin_bytes >=
              rlo__thresholds.service_checkpoint_bytes ||
          rlo__clock_seconds() - journal->begin_seconds >=
-             (seconds < 0 ? default_seconds : seconds);
+             (double)rlo__thresholds.service_checkpoint_seconds;
 }
 
 void rlo__journal_begin_checkpoint(rlo__journal *journal,

@@ -70,21 +70,17 @@ typedef struct rlo__journal_subject {
   int64_t num_boxes[2];
 } rlo__journal_subject;
 
-/** Gets the settings in a journal, which may be in use.
- *  @return as rlo__journal_open. */
-RLO_NODISCARD rlo_status rlo__journal_peek(const char *path,
-                                           rlo__journal_settings *out_settings,
-                                           bool *out_exists);
-
 /**
- * Opens and locks a journal, which may not exist yet. Changes nothing.
+ * Opens a journal, which may not exist yet. Changes nothing.
  * @param path  copied.
+ * @param is_locked  false to look at its settings, also while it is in use.
  * @return RLO_OK; RLO_DATA_LOSS for a file that is no journal or has a damaged
  *         header; RLO_UNSUPPORTED for one of another version;
  *         RLO_INVALID_ARGUMENT for what is no regular file, and where another
  *         job has the journal; RLO_OUT_OF_MEMORY; RLO_IO.
  */
 RLO_NODISCARD rlo_status rlo__journal_open(const char *path,
+                                           bool is_locked,
                                            rlo__journal **out_journal);
 
 /** Closes a journal; NULL is legal. */
@@ -149,11 +145,7 @@ RLO_NODISCARD rlo_status rlo__journal_checkpoint(rlo__journal *journal,
 /** Ends it, if it has not failed. */
 void rlo__journal_end_checkpoint(rlo__journal *journal);
 
-/** For tests: sets the seconds between checkpoints, process-wide; negative: 5.
- */
-void rlo__journal_set_interval(double seconds);
-
-/** For tests: replaces the system calls. The table is borrowed. */
+/** For tests: replaces the system calls that append. The table is borrowed. */
 void rlo__journal_set_calls(rlo__journal *journal,
                             const rlo__storage_calls *calls);
 

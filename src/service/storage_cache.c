@@ -90,6 +90,47 @@ const rlo__storage_calls rlo__storage_system_calls = {
     .write_back = call_write_back,
     .drop = call_drop};
 
+ssize_t rlo__calls_read(const rlo__storage_calls *calls,
+                        int fd,
+                        int64_t position,
+                        const struct iovec *parts,
+                        int num_parts) {
+  ssize_t count;
+  do {
+    count = calls->read(fd, parts, num_parts, position);
+  } while (count < 0 && errno == EINTR);
+  return count;
+}
+
+int rlo__calls_write(const rlo__storage_calls *calls,
+                     int fd,
+                     int64_t position,
+                     const void *data,
+                     int64_t bytes) {
+  for (int64_t done = 0; done < bytes;) {
+    ssize_t count = calls->write(
+        fd, (const char *)data + done, (size_t)(bytes - done), position + done);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      /* The system never writes 0 bytes of some; not to hang if it does. */
+      return count < 0 ? errno : EIO;
+    }
+    done += count;
+  }
+  return 0;
+}
+
+int rlo__calls_sync(const rlo__storage_calls *calls, int fd) {
+  while (calls->sync(fd) != 0) {
+    if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
 /* --------------------------------------------------------------- direct I/O */
 
 enum {
@@ -237,18 +278,6 @@ static bool is_aligned(const rlo__cached_file *file, const void *memory) {
   return (uintptr_t)memory % (uintptr_t)file->memory_alignment == 0;
 }
 
-ssize_t rlo__cached_file_read(const rlo__cached_file *file,
-                              int fd,
-                              const struct iovec *parts,
-                              int num_parts,
-                              int64_t position) {
-  ssize_t count;
-  do {
-    count = file->calls->read(fd, parts, num_parts, position);
-  } while (count < 0 && errno == EINTR);
-  return count;
-}
-
 int64_t rlo__direct_read(rlo__cached_file *file,
                          int64_t position,
                          int64_t bytes,
@@ -282,7 +311,7 @@ int64_t rlo__direct_read(rlo__cached_file *file,
         .iov_base = is_straight ? (*parts)->iov_base : (void *)between->memory,
         .iov_len = (size_t)length};
     ssize_t count =
-        rlo__cached_file_read(file, file->direct_fd, &blocks, 1, at - skipped);
+        rlo__calls_read(file->calls, file->direct_fd, at - skipped, &blocks, 1);
     if (count < 0) {
       /* A position or memory that the device does not take after all. */
       done = errno == EINVAL ? done : -1;

@@ -41,6 +41,20 @@ typedef struct rlo__storage_calls {
 /** The system's. */
 extern const rlo__storage_calls rlo__storage_system_calls;
 
+/** Call `read`, again if a signal interrupts it; `write` until all is written;
+ *  `sync`. The latter return 0 or an errno. */
+ssize_t rlo__calls_read(const rlo__storage_calls *calls,
+                        int fd,
+                        int64_t position,
+                        const struct iovec *parts,
+                        int num_parts);
+int rlo__calls_write(const rlo__storage_calls *calls,
+                     int fd,
+                     int64_t position,
+                     const void *data,
+                     int64_t bytes);
+int rlo__calls_sync(const rlo__storage_calls *calls, int fd);
+
 /** Bytes of a file, as ranges. A hull in their place would have the rows
  *  between, which may be what is read next. */
 typedef struct rlo__file_chunk {
@@ -111,13 +125,6 @@ RLO_NODISCARD rlo_status rlo__cached_file_open_direct(rlo__cached_file *file,
 
 /** Remembers that written bytes are lost. */
 void rlo__cached_file_set_lost(rlo__cached_file *file, int error);
-
-/** Calls `read` of the table, again if a signal interrupts it. */
-ssize_t rlo__cached_file_read(const rlo__cached_file *file,
-                              int fd,
-                              const struct iovec *parts,
-                              int num_parts,
-                              int64_t position);
 
 /** Goes on in parts: the first `bytes` bytes of them are done. */
 void rlo__parts_advance(struct iovec **parts, int *num_parts, int64_t bytes);

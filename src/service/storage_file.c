@@ -103,8 +103,8 @@ static rlo_status read_group_now(file_storage *s, read_group *group) {
     }
   }
   for (int64_t done = direct_bytes; done < bytes;) {
-    ssize_t count = rlo__cached_file_read(
-        &s->file, s->file.fd, parts, num_parts, position + done);
+    ssize_t count = rlo__calls_read(
+        s->file.calls, s->file.fd, position + done, parts, num_parts);
     if (count < 0) {
       return fail(s, "read", bytes, position, errno);
     }
@@ -186,17 +186,10 @@ static rlo_status write_buffered(file_storage *s,
                                  int64_t position,
                                  int64_t bytes,
                                  const char *from) {
-  for (int64_t done = 0; done < bytes;) {
-    ssize_t count = s->file.calls->write(
-        s->file.fd, from + done, (size_t)(bytes - done), position + done);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count <= 0) {
-      /* The system never writes 0 bytes of some; not to hang if it does. */
-      return fail(s, "write", bytes, position, count < 0 ? errno : EIO);
-    }
-    done += count;
+  int error =
+      rlo__calls_write(s->file.calls, s->file.fd, position, from, bytes);
+  if (error != 0) {
+    return fail(s, "write", bytes, position, error);
   }
   rlo__trail_written(&s->file, position, bytes);
   return check_lost(s);
@@ -301,11 +294,10 @@ static rlo_status reserve(rlo_storage *storage, int64_t bytes) {
 static rlo_status flush(rlo_storage *storage) {
   file_storage *s = (file_storage *)storage;
   RLO_TRY(check_lost(s));
-  while (s->file.calls->sync(s->file.fd) != 0) {
-    if (errno != EINTR) {
-      rlo__cached_file_set_lost(&s->file, errno);
-      return check_lost(s);
-    }
+  int error = rlo__calls_sync(s->file.calls, s->file.fd);
+  if (error != 0) {
+    rlo__cached_file_set_lost(&s->file, error);
+    return check_lost(s);
   }
   rlo__trail_drop_written(&s->file);
   return check_lost(s);

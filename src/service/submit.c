@@ -34,9 +34,8 @@ static rlo_status read_side(const rlo_storage_traits *traits,
   return RLO_OK;
 }
 
-static void fill_estimate(const rlo__job_plan *plan,
-                          const rlo__job_setting *setting,
-                          rlo_job_estimate *out) {
+static rlo_job_estimate fill_estimate(const rlo__job_plan *plan,
+                                      const rlo__job_setting *setting) {
   rlo_job_estimate made = RLO_JOB_ESTIMATE_INIT;
   made.num_passes = plan->num_passes;
   made.host_bytes = plan->host_bytes;
@@ -63,7 +62,7 @@ static void fill_estimate(const rlo__job_plan *plan,
   double copy = (double)plan->passes[0].plan.bytes_read +
                 (double)plan->passes[0].plan.bytes_written;
   made.expected_fraction = time > 0 ? copy / time : 1.0;
-  *out = made;
+  return made;
 }
 
 rlo_status rlo_job_estimate_make(const rlo_problem *problem,
@@ -81,26 +80,26 @@ rlo_status rlo_job_estimate_make(const rlo_problem *problem,
   RLO_TRY(read_side(dst, problem->dst_bytes, RLO__SIDE_DESTINATION, &setting));
   setting.are_indices_in_memory = setting.options.indices != NULL &&
                                   setting.options.indices->memory != NULL;
-  rlo__journal_settings resumed;
-  if (setting.options.journal_path != NULL) {
-    bool exists;
-    RLO_TRY(rlo__journal_peek(setting.options.journal_path, &resumed, &exists));
-    setting.resumed = exists ? &resumed : NULL;
-  }
   rlo__job_plan *plan = rlo__alloc(sizeof *plan);
   if (plan == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status = rlo__job_plan_make(problem, &setting, plan);
-  if (status == RLO_OK) {
-    rlo_job_estimate made;
-    fill_estimate(plan, &setting, &made);
-    status = rlo__report_write("job estimate",
-                               "RLO_JOB_ESTIMATE_INIT",
-                               &made,
-                               out_estimate,
-                               sizeof made);
+  rlo_status status = RLO_OK;
+  rlo__journal *journal = NULL;
+  if (setting.options.journal_path != NULL) {
+    RLO_TRY_GOTO(
+        rlo__journal_open(setting.options.journal_path, false, &journal));
+    setting.resumed = rlo__journal_get_settings(journal);
   }
+  RLO_TRY_GOTO(rlo__job_plan_make(problem, &setting, plan));
+  rlo_job_estimate made = fill_estimate(plan, &setting);
+  status = rlo__report_write("job estimate",
+                             "RLO_JOB_ESTIMATE_INIT",
+                             &made,
+                             out_estimate,
+                             sizeof made);
+fail:
+  rlo__journal_release(journal);
   rlo__free(plan);
   return status;
 }
@@ -183,7 +182,7 @@ static rlo_status open_journal(rlo__job_setting *setting,
                     "the destination of a job with a journal is memory, which "
                     "nothing outlives; a file, or functions");
   }
-  RLO_TRY(rlo__journal_open(path, &job->journal));
+  RLO_TRY(rlo__journal_open(path, true, &job->journal));
   setting->resumed = rlo__journal_get_settings(job->journal);
   return RLO_OK;
 }

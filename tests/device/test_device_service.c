@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/threshold.h"
 #include "relayout/ops.h"
 #include "service/journal.h"
 #include "service/service.h"
@@ -84,7 +85,7 @@ RLO_LOOP_TEST(test_device_service__resumed, 0, 2) {
   char path[TEMP_FOLDER_CHARS + 16];
   temp_folder_make(folder);
   (void)snprintf(path, sizeof path, "%s/journal", folder);
-  rlo__journal_set_interval(0.0);
+  rlo__thresholds.service_checkpoint_seconds = 0;
   rlo_service *on_device = open_service(&device.context, 1, copies);
   rlo_service *on_host = open_service(NULL, 0, false);
   transpose_job t;
@@ -119,7 +120,7 @@ RLO_LOOP_TEST(test_device_service__resumed, 0, 2) {
   transpose_job_deinit(&t);
   rlo_service_release(on_device);
   rlo_service_release(on_host);
-  rlo__journal_set_interval(-1.0);
+  rlo__thresholds.service_checkpoint_seconds = 5;
   ck_assert_int_eq(unlink(path), 0);
   ck_assert_int_eq(rmdir(folder), 0);
 }

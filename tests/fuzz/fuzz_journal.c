@@ -66,7 +66,7 @@ static void add_box(const char *path,
   rlo__journal_end_checkpoint(journal);
   FUZZ_CHECK(count_durable(journal) == wanted);
   rlo__journal_release(journal);
-  FUZZ_CHECK(rlo__journal_open(path, &journal) == RLO_OK);
+  FUZZ_CHECK(rlo__journal_open(path, true, &journal) == RLO_OK);
   FUZZ_CHECK(rlo__journal_fit(journal, job) == RLO_OK);
   FUZZ_CHECK(count_durable(journal) == wanted);
   rlo__journal_release(journal);
@@ -76,14 +76,15 @@ static void add_box(const char *path,
 static void check(const uint8_t *data, size_t size) {
   memory_file memory = memory_file_make(data, size);
   rlo__journal *journal = NULL;
-  rlo__journal_settings settings;
-  bool exists = false;
-  rlo_status status = rlo__journal_open(memory.path, &journal);
-  FUZZ_CHECK(rlo__journal_peek(memory.path, &settings, &exists) == status);
+  rlo__journal *seen = NULL;
+  rlo_status status = rlo__journal_open(memory.path, true, &journal);
+  FUZZ_CHECK(rlo__journal_open(memory.path, false, &seen) == status);
+  rlo__journal_release(seen);
   FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS ||
              status == RLO_UNSUPPORTED);
   if (status == RLO_OK) {
-    FUZZ_CHECK(exists && size >= HEADER_BYTES);
+    FUZZ_CHECK(rlo__journal_get_settings(journal) != NULL &&
+               size >= HEADER_BYTES);
     const rlo__journal_subject job = subject_of(data);
     status = rlo__journal_fit(journal, &job);
     FUZZ_CHECK(status == RLO_OK || status == RLO_DATA_LOSS);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/threshold.h"
 #include "service/journal.h"
 #include "support/expect.h"
 
@@ -24,11 +25,11 @@ void test_journal_init(test_journal *journal) {
   (void)snprintf(
       journal->path, sizeof journal->path, "%s/journal", journal->folder);
   journal->service = test_journal_service(RLO_SERVICE_MIN_HOST_BYTES, 3);
-  rlo__journal_set_interval(0.0);
+  rlo__thresholds.service_checkpoint_seconds = 0;
 }
 
 void test_journal_deinit(test_journal *journal) {
-  rlo__journal_set_interval(-1.0);
+  rlo__thresholds.service_checkpoint_seconds = 5;
   rlo_service_release(journal->service);
   (void)unlink(journal->path);
   ck_assert_int_eq(rmdir(journal->folder), 0);

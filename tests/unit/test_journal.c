@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/threshold.h"
 #include "support/expect.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
@@ -61,7 +62,7 @@ RLO_FIXTURE(set_up, tear_down);
 
 static rlo__journal *open_fitting(void) {
   rlo__journal *journal = NULL;
-  expect_ok(rlo__journal_open(path, &journal));
+  expect_ok(rlo__journal_open(path, true, &journal));
   expect_ok(rlo__journal_fit(journal, &job));
   return journal;
 }
@@ -202,9 +203,9 @@ RLO_TEST(test_journal__when_a_checkpoint_is_due) {
   rlo__journal_end_checkpoint(journal);
   ck_assert(!rlo__journal_is_due(journal, 7 * gib - 1));
   ck_assert(rlo__journal_is_due(journal, 7 * gib));
-  rlo__journal_set_interval(0.0);
+  rlo__thresholds.service_checkpoint_seconds = 0;
   ck_assert(rlo__journal_is_due(journal, 3 * gib));
-  rlo__journal_set_interval(-1.0);
+  rlo__thresholds.service_checkpoint_seconds = 5;
   ck_assert(!rlo__journal_is_due(journal, 3 * gib));
   rlo__journal_release(journal);
 }
@@ -241,7 +242,7 @@ RLO_TEST(test_journal__every_byte_changed) {
     write_file(&changed);
     if (at < HEADER_BYTES) {
       rlo__journal *journal = NULL;
-      rlo_status status = rlo__journal_open(path, &journal);
+      rlo_status status = rlo__journal_open(path, true, &journal);
       ck_assert_msg(
           status == RLO_DATA_LOSS || status == RLO_UNSUPPORTED, "byte %zu", at);
       ck_assert_ptr_null(journal);
@@ -283,7 +284,7 @@ RLO_TEST(test_journal__a_box_that_is_not_of_the_job) {
     rlo__journal *journal = NULL;
     job.num_boxes[0] = count;
     job.num_boxes[1] = 0;
-    expect_ok(rlo__journal_open(path, &journal));
+    expect_ok(rlo__journal_open(path, true, &journal));
     ck_assert_int_eq(rlo__journal_fit(journal, &job), RLO_DATA_LOSS);
     ck_assert_ptr_nonnull(
         strstr(rlo_error_last()->message, "has boxes that its job has not"));
@@ -297,11 +298,8 @@ RLO_TEST(test_journal__a_box_that_is_not_of_the_job) {
  * file is untouched. */
 static void expect_no_journal(rlo_status wanted, const char *words) {
   rlo__journal *journal = (rlo__journal *)&wanted;
-  rlo__journal_settings settings;
-  bool exists;
   for (int n = 0; n < 2; ++n) {
-    rlo_status got = n == 0 ? rlo__journal_open(path, &journal)
-                            : rlo__journal_peek(path, &settings, &exists);
+    rlo_status got = rlo__journal_open(path, n == 0, &journal);
     const char *message = rlo_error_last()->message;
     ck_assert_msg(got == wanted && strstr(message, words) != NULL &&
                       strstr(message, path) != NULL,
@@ -342,7 +340,10 @@ RLO_TEST(test_journal__files_that_are_no_journals) {
   expect_no_journal(RLO_DATA_LOSS, "the header of the journal");
   /* With which no job begins. */
   job.settings.num_slots = 0;
-  make_journal(0);
+  ck_assert_int_eq(unlink(path), 0);
+  rlo__journal *journal = open_fitting();
+  ck_assert_int_eq(rlo__journal_start(journal), RLO_DATA_LOSS);
+  rlo__journal_release(journal);
   expect_no_journal(RLO_DATA_LOSS, "the header of the journal");
 }
 
@@ -354,7 +355,7 @@ RLO_TEST(test_journal__what_is_no_file) {
   expect_no_journal(RLO_IO, "cannot open the journal");
   ck_assert_int_eq(rmdir(path), 0);
   rlo__journal *journal = NULL;
-  expect_ok(rlo__journal_open("/no/such/folder/journal", &journal));
+  expect_ok(rlo__journal_open("/no/such/folder/journal", true, &journal));
   expect_ok(rlo__journal_fit(journal, &job));
   ck_assert_int_eq(rlo__journal_start(journal), RLO_NOT_FOUND);
   rlo__journal_release(journal);
@@ -366,13 +367,13 @@ RLO_TEST(test_journal__one_job_has_it) {
   expect_ok(rlo__journal_start(first));
   ck_assert_int_eq(rlo__journal_start(second), RLO_ALREADY_EXISTS);
   rlo__journal_release(second);
-  ck_assert_int_eq(rlo__journal_open(path, &second), RLO_INVALID_ARGUMENT);
+  ck_assert_int_eq(rlo__journal_open(path, true, &second),
+                   RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "another job has the journal"));
-  rlo__journal_settings settings;
-  bool exists = false;
-  expect_ok(rlo__journal_peek(path, &settings, &exists));
-  ck_assert(exists);
+  expect_ok(rlo__journal_open(path, false, &second));
+  ck_assert_ptr_nonnull(rlo__journal_get_settings(second));
+  rlo__journal_release(second);
   rlo__journal_release(first);
   second = open_fitting();
   rlo__journal_release(second);
@@ -384,7 +385,7 @@ RLO_TEST(test_journal__another_job) {
   for (int n = 0; n < 2; ++n) {
     job.hash = (rlo__hash128){17 + (uint64_t)n, 19 - (uint64_t)n};
     rlo__journal *journal = NULL;
-    expect_ok(rlo__journal_open(path, &journal));
+    expect_ok(rlo__journal_open(path, true, &journal));
     ck_assert_int_eq(rlo__journal_fit(journal, &job), RLO_INVALID_ARGUMENT);
     ck_assert_ptr_nonnull(
         strstr(rlo_error_last()->message, "is of another job"));
@@ -398,11 +399,11 @@ RLO_TEST(test_journal__another_job) {
 /* ------------------------------------------------------- calls that fail */
 
 static int call_number, fails_at, errno_of_fault;
-static bool is_short, is_sticky;
+static bool is_short;
 
 static bool is_faulty(void) {
   errno = errno_of_fault;
-  return ++call_number == fails_at || (is_sticky && call_number > fails_at);
+  return ++call_number == fails_at;
 }
 
 static ssize_t faulty_write(int fd,
@@ -463,37 +464,13 @@ RLO_TEST(test_journal__appending_fails) {
   }
 }
 
-/* Where a file without a name fails, one with a name is tried: that way file
- * systems that know no others have journals too. Nothing is left of a failure.
- */
-RLO_TEST(test_journal__creation_fails) {
-  errno_of_fault = EIO;
-  is_short = false;
-  for (int n = 0; n < 4; ++n) {
-    is_sticky = n % 2 != 0;
-    fails_at = 1 + n / 2;
-    const rlo__storage_calls calls = faulty_calls();
-    rlo__journal *journal = open_fitting();
-    ck_assert_ptr_null(rlo__journal_get_settings(journal));
-    rlo__journal_set_calls(journal, &calls);
-    ck_assert_int_eq(rlo__journal_start(journal), is_sticky ? RLO_IO : RLO_OK);
-    rlo__journal_release(journal);
-    rlo__journal_settings settings;
-    bool exists;
-    expect_ok(rlo__journal_peek(path, &settings, &exists));
-    ck_assert(exists == !is_sticky);
-    (void)unlink(path);
-  }
-  is_sticky = false;
-}
-
 RLO_TEST(test_journal__without_memory) {
   int num_done = 0;
   make_journal(3);
   for (int64_t nth = 1; num_done < 3; ++nth) {
     rlo__journal *journal = NULL;
     rlo__alloc_set_fault(nth, false);
-    rlo_status status = rlo__journal_open(path, &journal);
+    rlo_status status = rlo__journal_open(path, true, &journal);
     if (status == RLO_OK) {
       status = rlo__journal_fit(journal, &job);
     }

@@ -76,7 +76,7 @@ RLO_TEST(test_service_journal__a_checkpoint_is_beside_the_pass) {
 /* However soon. */
 RLO_TEST(test_service_journal__a_checkpoint_after_so_many_bytes) {
   const rlo__threshold_values usual = rlo__thresholds;
-  rlo__journal_set_interval(1e9);
+  rlo__thresholds.service_checkpoint_seconds = 1000000000;
   for (int n = 0; n < 2; ++n) {
     transpose_job t;
     test_journal_init_job(

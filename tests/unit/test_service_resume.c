@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/threshold.h"
 #include "service/job.h"
 #include "support/expect.h"
 #include "support/journal_case.h"
@@ -402,7 +403,7 @@ RLO_TEST(test_service_resume__after_a_loss_of_power_in_two_passes) {
       atomic_load(&t.src.num_calls) + atomic_load(&t.dst.num_calls);
   transpose_job_deinit(&t);
   ck_assert_int_eq(unlink(journal_case.path), 0);
-  rlo__journal_set_interval(-1.0);
+  rlo__thresholds.service_checkpoint_seconds = 5;
   int num_second = 0;
   for (int n = 0; n < 100; ++n) {
     int64_t bytes_resumed = lose_power_in_two_passes(

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "base/threshold.h"
 #include "service/journal.h"
 #include "support/expect.h"
 #include "support/random_job.h"
@@ -80,7 +81,7 @@ RLO_TEST(test_service_threads__all_use_one_service) {
   uint64_t seed = test_random_begin("test_service_threads").state;
   int64_t live = rlo__alloc_live_count();
   temp_folder_make(folder);
-  rlo__journal_set_interval(0.0);
+  rlo__thresholds.service_checkpoint_seconds = 0;
   rlo_service *service = NULL;
   rlo_service_options options = RLO_SERVICE_OPTIONS_INIT;
   options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
@@ -101,7 +102,7 @@ RLO_TEST(test_service_threads__all_use_one_service) {
     rlo__thread_join(&threads[n]);
   }
   rlo_service_release(service);
-  rlo__journal_set_interval(-1.0);
+  rlo__thresholds.service_checkpoint_seconds = 5;
   ck_assert_int_eq(rmdir(folder), 0);
   ck_assert_int_eq(rlo__alloc_live_count(), live);
 }
