@@ -33,9 +33,9 @@ static rlo_status allocate_staging(rlo_job *job) {
   return RLO_OK;
 }
 
-static rlo_status begin_pass(rlo_job *job, int32_t pass) {
+static rlo_status begin_pass(rlo_job *job) {
   rlo__pipeline_release(job->pipeline);
-  return rlo__pipeline_create(&job->plan.passes[pass],
+  return rlo__pipeline_create(&job->plan.passes[job->pass + 1],
                               job->host,
                               job->staging + job->plan.index_bytes,
                               &job->pipeline);
@@ -84,7 +84,7 @@ static rlo_status start(rlo_job *job) {
   if (job->journal != NULL) {
     RLO_TRY(rlo__journal_start(job->journal));
   }
-  return begin_pass(job, 0);
+  return begin_pass(job);
 }
 
 /* Makes durable what is written. */
@@ -143,11 +143,10 @@ rlo_status rlo__job_do(rlo__job_work *work, rlo__lane *lane) {
     case RLO__PHASE_START:
       return start(work->job);
     case RLO__PHASE_NEXT_PASS:
-      return begin_pass(work->job, work->job->pass + 1);
+      return begin_pass(work->job);
     case RLO__PHASE_PASS:
       return do_pass(work, lane);
     case RLO__PHASE_CHECKPOINT:
-    case RLO__PHASE_FINISH:
       return checkpoint(work->job);
     default:
       release_parts(work->job);
@@ -161,19 +160,18 @@ static bool is_to_end(const rlo_job *job) {
   return job->failure.status != RLO_OK || atomic_load(&job->is_cancelled);
 }
 
-static void enter(rlo_job *job, rlo__job_phase phase) {
-  job->phase = phase;
-  job->is_phase_taken = false;
+static bool is_last_pass(const rlo_job *job) {
+  return job->pass + 1 == job->plan.num_passes;
 }
 
 /* Takes a checkpoint that is due: it is made while others go on with the pass.
  */
 static bool take_checkpoint(rlo_job *job, rlo__job_work *out_work) {
   if (job->journal == NULL ||
-      !rlo__journal_is_due(job->journal, job->bytes_written)) {
+      !rlo__journal_is_due(job->journal, job->info.bytes_written)) {
     return false;
   }
-  rlo__journal_begin_checkpoint(job->journal, job->bytes_written);
+  rlo__journal_begin_checkpoint(job->journal, job->info.bytes_written);
   out_work->phase = RLO__PHASE_CHECKPOINT;
   return true;
 }
@@ -189,33 +187,31 @@ static bool take_in_pass(rlo_job *job,
 }
 
 static bool take_phase(rlo_job *job, int32_t lane_number) {
-  if (job->is_phase_taken || lane_number >= 0) {
+  if (job->num_works > 0 || lane_number >= 0) {
     return false;
   }
-  job->is_phase_taken = true;
-  if (job->journal != NULL && (job->phase == RLO__PHASE_CHECKPOINT ||
-                               job->phase == RLO__PHASE_FINISH)) {
-    rlo__journal_begin_checkpoint(job->journal, job->bytes_written);
+  if (job->journal != NULL && job->phase == RLO__PHASE_CHECKPOINT) {
+    rlo__journal_begin_checkpoint(job->journal, job->info.bytes_written);
   }
   return true;
 }
 
 bool rlo__job_take(rlo_job *job, int32_t lane_number, rlo__job_work *out_work) {
-  if (job->phase < RLO__PHASE_END && is_to_end(job) && job->num_works == 0) {
+  bool is_ending = job->phase >= RLO__PHASE_END;
+  if (!is_ending && is_to_end(job)) {
+    if (job->num_works > 0) {
+      return false;
+    }
     if (job->failure.status == RLO_OK) {
       (void)RLO_FAIL(RLO_CANCELLED, "the job was cancelled");
       rlo__status_save(RLO_CANCELLED, &job->failure);
     }
-    enter(job, RLO__PHASE_END);
+    job->phase = RLO__PHASE_END;
   }
-  bool is_ending = job->phase == RLO__PHASE_END;
-  if (job->phase == RLO__PHASE_QUEUED || job->phase == RLO__PHASE_ENDED ||
-      (is_to_end(job) && !is_ending)) {
+  if (job->phase == RLO__PHASE_QUEUED || job->phase == RLO__PHASE_ENDED) {
     return false;
   }
-  out_work->job = job;
-  out_work->phase = job->phase;
-  out_work->device_bytes = 0;
+  *out_work = (rlo__job_work){.job = job, .phase = job->phase};
   bool is_taken = job->phase == RLO__PHASE_PASS
                       ? take_in_pass(job, lane_number, out_work)
                       : take_phase(job, lane_number);
@@ -224,14 +220,15 @@ bool rlo__job_take(rlo_job *job, int32_t lane_number, rlo__job_work *out_work) {
 }
 
 static void settle_pass(rlo_job *job) {
-  job->num_pieces_done =
-      job->num_pieces_of_earlier_passes + job->pipeline->num_pieces_done;
+  job->info.pieces_done = job->pipeline->num_pieces_done;
+  for (int32_t n = 0; n < job->pass; ++n) {
+    job->info.pieces_done += rlo__pass_num_pieces(&job->plan.passes[n]);
+  }
   /* A checkpoint beside the pass comes to its end first. */
   if (rlo__pipeline_has_ended(job->pipeline) && job->num_works == 0) {
-    enter(job,
-          job->pass + 1 == job->plan.num_passes ? RLO__PHASE_FINISH
-          : job->journal != NULL                ? RLO__PHASE_CHECKPOINT
-                                                : RLO__PHASE_NEXT_PASS);
+    job->phase = job->journal != NULL || is_last_pass(job)
+                     ? RLO__PHASE_CHECKPOINT
+                     : RLO__PHASE_NEXT_PASS;
   }
 }
 
@@ -245,13 +242,15 @@ static int64_t smallest(const rlo__storage_counters *a,
 
 static void count_work(rlo_job *job, const rlo__job_work *work) {
   const rlo__storage_counters *dst = job->dst->counters;
-  job->smallest_read = smallest(&job->src->counters[0], &dst[0]);
-  job->smallest_write = smallest(&dst[1], &dst[1]);
-  job->bytes_read += work->work.bytes_read;
-  job->bytes_written += work->work.bytes_written;
-  job->device_bytes_peak = rlo__max(job->device_bytes_peak, work->device_bytes);
+  rlo_job_info *info = &job->info;
+  info->smallest_read = smallest(&job->src->counters[0], &dst[0]);
+  info->smallest_write = smallest(&dst[1], &dst[1]);
+  info->bytes_read += work->work.bytes_read;
+  info->bytes_written += work->work.bytes_written;
+  info->device_bytes_peak =
+      rlo__max(info->device_bytes_peak, work->device_bytes);
   for (int32_t n = 0; n < RLO_STAGE_COUNT; ++n) {
-    job->stage_seconds[n] += work->work.seconds[n];
+    info->stage_seconds[n] += work->work.seconds[n];
   }
 }
 
@@ -283,34 +282,26 @@ void rlo__job_end_work(rlo__job_work *work, rlo_status status) {
     return;
   }
   switch (work->phase) {
-    case RLO__PHASE_NEXT_PASS:
-      job->num_pieces_of_earlier_passes +=
-          rlo__pass_num_pieces(&job->plan.passes[job->pass]);
-      ++job->pass;
-      enter(job, RLO__PHASE_PASS);
-      settle_pass(job);
-      break;
-    case RLO__PHASE_START:
-      enter(job, RLO__PHASE_PASS);
-      settle_pass(job);
-      break;
-    case RLO__PHASE_PASS:
-      settle_pass(job);
-      break;
     case RLO__PHASE_CHECKPOINT:
-      rlo__journal_end_checkpoint(job->journal);
-      if (job->phase == RLO__PHASE_CHECKPOINT) {
-        enter(job, RLO__PHASE_NEXT_PASS);
-      } else {
-        settle_pass(job);
+      if (job->journal != NULL) {
+        rlo__journal_end_checkpoint(job->journal);
       }
+      if (job->phase == RLO__PHASE_CHECKPOINT) {
+        job->phase = is_last_pass(job) ? RLO__PHASE_END : RLO__PHASE_NEXT_PASS;
+        break;
+      }
+      settle_pass(job);
       break;
-    case RLO__PHASE_FINISH:
-      enter(job, RLO__PHASE_END);
+    case RLO__PHASE_END:
+      job->phase = RLO__PHASE_ENDED;
+      job->end_seconds = rlo__clock_seconds();
       break;
     default:
-      enter(job, RLO__PHASE_ENDED);
-      job->end_seconds = rlo__clock_seconds();
+      if (work->phase != RLO__PHASE_PASS) {
+        ++job->pass;
+        job->phase = RLO__PHASE_PASS;
+      }
+      settle_pass(job);
       break;
   }
 }
@@ -321,7 +312,8 @@ rlo_job_state rlo__job_get_state(const rlo_job *job) {
   switch (job->phase) {
     case RLO__PHASE_QUEUED:
       return RLO_JOB_QUEUED;
-    case RLO__PHASE_FINISH:
+    case RLO__PHASE_CHECKPOINT:
+      return is_last_pass(job) ? RLO_JOB_FINISHING : RLO_JOB_RUNNING;
     case RLO__PHASE_END:
       return RLO_JOB_FINISHING;
     case RLO__PHASE_ENDED:
@@ -333,52 +325,32 @@ rlo_job_state rlo__job_get_state(const rlo_job *job) {
   }
 }
 
-void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info) {
-  rlo_job_info info = RLO_JOB_INFO_INIT;
+rlo_job_info rlo__job_get_info(const rlo_job *job) {
+  rlo_job_info info = job->info;
   info.state = rlo__job_get_state(job);
   info.status = job->failure.status;
-  info.pass = job->pass + 1;
-  info.num_passes = job->plan.num_passes;
-  info.pieces_done = job->num_pieces_done;
-  for (int32_t n = 0; n < job->plan.num_passes; ++n) {
-    const rlo__pass *pass = &job->plan.passes[n];
-    info.num_pieces += rlo__pass_num_pieces(pass);
-    info.bytes_total += pass->plan.bytes_read + pass->plan.bytes_written;
-  }
-  info.bytes_read = job->bytes_read;
-  info.bytes_written = job->bytes_written;
-  info.bytes_resumed = rlo__min(info.bytes_total, job->bytes_resumed);
+  info.pass = (int32_t)rlo__max(1, job->pass + 1);
   info.bytes_done =
       info.state == RLO_JOB_DONE
           ? info.bytes_total
           : rlo__min(info.bytes_total,
                      info.bytes_resumed + info.bytes_read + info.bytes_written);
-  int64_t bytes_now = info.bytes_done - info.bytes_resumed;
-  bool has_started = job->begin_seconds > 0;
-  info.host_bytes_peak = has_started ? job->plan.host_bytes : 0;
-  info.device_bytes_peak = job->device_bytes_peak;
-  info.smallest_read = job->smallest_read;
-  info.smallest_write = job->smallest_write;
-  for (int32_t n = 0; n < RLO_STAGE_COUNT; ++n) {
-    info.stage_seconds[n] = job->stage_seconds[n];
-  }
   bool has_ended = job->phase == RLO__PHASE_ENDED;
-  if (has_started) {
+  if (job->begin_seconds > 0) {
+    info.host_bytes_peak = job->plan.host_bytes;
     info.seconds = (has_ended ? job->end_seconds : rlo__clock_seconds()) -
                    job->begin_seconds;
   }
   /* Before, the first pieces say little. */
   const double known_after_seconds = 2.0;
-  if (has_ended) {
-    info.seconds_left = 0;
-  } else if (info.seconds < known_after_seconds || bytes_now == 0) {
-    info.seconds_left = -1;
-  } else {
-    info.seconds_left = info.seconds *
-                        (double)(info.bytes_total - info.bytes_done) /
-                        (double)bytes_now;
-  }
-  *out_info = info;
+  int64_t bytes_now = info.bytes_done - info.bytes_resumed;
+  bool is_known = info.seconds >= known_after_seconds && bytes_now != 0;
+  info.seconds_left =
+      has_ended  ? 0
+      : is_known ? info.seconds * (double)(info.bytes_total - info.bytes_done) /
+                       (double)bytes_now
+                 : -1;
+  return info;
 }
 
 void rlo__job_free(rlo_job *job) {

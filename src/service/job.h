@@ -16,14 +16,12 @@ typedef enum rlo__job_phase {
   RLO__PHASE_QUEUED,
   /** Takes its staging memory and reserves the destination. */
   RLO__PHASE_START,
-  /** Makes durable what the pass has written, before the next one begins. Also
-   *  a work beside those of the pass: then the job's phase is PASS. */
-  RLO__PHASE_CHECKPOINT,
   /** Begins a pass. */
   RLO__PHASE_NEXT_PASS,
   RLO__PHASE_PASS,
-  /** Makes durable what was written. */
-  RLO__PHASE_FINISH,
+  /** Makes durable what the pass has written. Also a work beside those of the
+   *  pass: then the job's phase is PASS. */
+  RLO__PHASE_CHECKPOINT,
   /** Releases everything. */
   RLO__PHASE_END,
   RLO__PHASE_ENDED
@@ -49,8 +47,7 @@ struct rlo_job {
 
   atomic_bool is_cancelled;
   rlo__job_phase phase;
-  /** Somebody does what the phase is about, if that is a single work. */
-  bool is_phase_taken;
+  /** Works that are being done: one at a time but in a pass. */
   int32_t num_works;
   /** The first failure; status RLO_OK: none. */
   rlo__saved_error failure;
@@ -61,16 +58,13 @@ struct rlo_job {
   rlo__journal *journal;
   /** Unaligned, and where the staging begins in it. */
   char *memory, *staging;
+  /** -1 before the first one. */
   int32_t pass;
   rlo__pipeline *pipeline;
 
-  /** Pieces of the passes before this one, and those that are done. */
-  int64_t num_pieces_of_earlier_passes, num_pieces_done;
-  int64_t bytes_read, bytes_written, bytes_resumed, device_bytes_peak;
-  /** The shortest transfers of the storages; 0: none. */
-  int64_t smallest_read, smallest_write;
+  /** What is planned and was done; rlo__job_get_info() adds the rest. */
+  rlo_job_info info;
   double begin_seconds, end_seconds;
-  double stage_seconds[RLO_STAGE_COUNT];
 };
 
 /** A work that a thread does for a job. */
@@ -94,7 +88,7 @@ void rlo__job_end_work(rlo__job_work *work, rlo_status status);
 
 /** With the lock. */
 rlo_job_state rlo__job_get_state(const rlo_job *job);
-void rlo__job_fill_info(const rlo_job *job, rlo_job_info *out_info);
+rlo_job_info rlo__job_get_info(const rlo_job *job);
 
 /** Frees a job that has ended, or was never begun; NULL is legal. */
 void rlo__job_free(rlo_job *job);

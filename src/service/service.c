@@ -522,9 +522,8 @@ rlo_status rlo_job_result(const rlo_job *job) {
 rlo_status rlo_job_get_info(const rlo_job *job, rlo_job_info *out_info) {
   RLO_REQUIRE(job, out_info);
   RLO_TRY(rlo__service_check_process(job->service));
-  rlo_job_info info;
   rlo__mutex_lock(&job->service->mutex);
-  rlo__job_fill_info(job, &info);
+  rlo_job_info info = rlo__job_get_info(job);
   rlo__mutex_unlock(&job->service->mutex);
   return rlo__report_write(
       "job info", "RLO_JOB_INFO_INIT", &info, out_info, sizeof info);

@@ -278,7 +278,8 @@ static rlo_status fit_journal(const char *path,
       dst.bytes < problem->dst_bytes) {
     return rlo__journal_fail_other(path);
   }
-  job->bytes_resumed = rlo__journal_bytes_resumed(job->journal);
+  job->info.bytes_resumed =
+      rlo__min(job->info.bytes_total, rlo__journal_bytes_resumed(job->journal));
   return RLO_OK;
 }
 
@@ -313,9 +314,15 @@ static rlo_status fill_job(rlo_service *service,
   }
   RLO_TRY(open_journal(&setting, dst, job));
   RLO_TRY(rlo__job_plan_make(problem, &setting, plan));
+  job->pass = -1;
+  job->info = (rlo_job_info)RLO_JOB_INFO_INIT;
+  job->info.num_passes = plan->num_passes;
   for (int32_t n = 0; n < plan->num_passes; ++n) {
-    plan->passes[n].storages[RLO__SIDE_SOURCE] = n == 0 ? src : dst;
-    plan->passes[n].storages[RLO__SIDE_DESTINATION] = dst;
+    rlo__pass *pass = &plan->passes[n];
+    pass->storages[RLO__SIDE_SOURCE] = n == 0 ? src : dst;
+    pass->storages[RLO__SIDE_DESTINATION] = dst;
+    job->info.num_pieces += rlo__pass_num_pieces(pass);
+    job->info.bytes_total += pass->plan.bytes_read + pass->plan.bytes_written;
   }
   job->service = service;
   job->host = service->host;
