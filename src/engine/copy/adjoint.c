@@ -143,11 +143,6 @@ rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-/* A value to pad with is a constant and has no part in the gradient. */
-static bool is_linear(const char *name) {
-  return strcmp(name, "value") != 0 && strcmp(name, "value_bits") != 0;
-}
-
 rlo_status rlo__adjoint_encode(const rlo__copy_call *call,
                                int32_t input,
                                rlo_attributes **out_attributes) {
@@ -174,10 +169,9 @@ rlo_status rlo__adjoint_encode(const rlo__copy_call *call,
     }
   }
   code->items = items;
-  for (int32_t i = 0; i < (int32_t)num_items - 3; ++i) {
-    if (is_linear(attributes->items[i].name)) {
-      items[code->count++] = attributes->items[i];
-    }
+  while (code->count < (int32_t)num_items - 3) {
+    items[code->count] = attributes->items[code->count];
+    ++code->count;
   }
   items[code->count++] = rlo_attribute_string(ADJOINT_OF, call->op->name);
   items[code->count++] = rlo_attribute_i64(ADJOINT_INPUT, input);

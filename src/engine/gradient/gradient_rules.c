@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -25,103 +26,44 @@ static rlo_status place(rlo_tensor *x,
   return rlo_op_relayout(x, shape, out_tensor);
 }
 
-/* Makes a tensor the gradient of input n, in the input's layout; takes over the
- * reference. */
+/* Makes a tensor the gradient of input n, in the input's type and layout; takes
+ * over the reference. */
 static rlo_status give(const rlo_gradient_call *call,
                        int32_t n,
                        rlo_tensor *dx) {
-  rlo_status status = place(dx, call->input_shapes[n], &call->dxs[n]);
-  rlo_tensor_release(dx);
-  return status;
-}
-
-/* The same as place, row-major. */
-static rlo_status make_plain(rlo_tensor *x, rlo_tensor **out_tensor) {
-  const rlo_shape *shape = rlo_tensor_shape(x);
-  rlo_shape plain;
-  RLO_TRY(rlo__ops_shape_like(shape, shape->dims, shape->rank, &plain));
-  return place(x, &plain, out_tensor);
-}
-
-/* ----------------------------------------------------------------- adjoints */
-
-/* Runs MoveAdjoint for one input of a gradient's call.
- * @param dys         row-major, one for each result.
- * @param num_arrays  the number of inputs that the operation reads as arrays.
- */
-static rlo_status run_adjoint(const rlo_gradient_call *call,
-                              const rlo__copy_op *op,
-                              rlo_tensor *const *dys,
-                              int32_t num_arrays,
-                              int32_t input,
-                              rlo_tensor **out_dx) {
-  const rlo__copy_call forward = {
-      op, call->input_shapes, num_arrays, call->attributes};
-  rlo_attributes *attributes = NULL;
-  RLO_TRY(rlo__adjoint_encode(&forward, input, &attributes));
-  rlo_status status = rlo_run_kernel(call->engine,
-                                     RLO_KERNEL_NAME_MOVE_ADJOINT,
-                                     dys,
-                                     call->num_outputs,
-                                     attributes,
-                                     out_dx,
-                                     1,
-                                     NULL);
-  rlo__free(attributes);
-  return status;
-}
-
-/* Converts the dys for the adjoint: row-major and, if that adds in several
- * steps, in a type that does not round between them. */
-static rlo_status prepare_dys(const rlo_gradient_call *call,
-                              bool is_widened,
-                              rlo_tensor **dys) {
-  for (int32_t k = 0; k < call->num_outputs; ++k) {
-    RLO_TRY(is_widened ? rlo_op_cast(call->dys[k], RLO_DTYPE_F32, &dys[k])
-                       : make_plain(call->dys[k], &dys[k]));
-  }
-  return RLO_OK;
-}
-
-static rlo_status gradient_of_input(const rlo_gradient_call *call,
-                                    const rlo__copy_op *op,
-                                    rlo_tensor *const *dys,
-                                    int32_t num_arrays,
-                                    int32_t input) {
-  const rlo_shape *wanted = call->input_shapes[input];
-  rlo_tensor *dx = NULL;
-  rlo_tensor *narrow = NULL;
-  RLO_TRY(run_adjoint(call, op, dys, num_arrays, input, &dx));
-  if (rlo_tensor_shape(dx)->dtype == wanted->dtype) {
-    return give(call, input, dx);
-  }
-  rlo_status status = rlo_op_cast(dx, wanted->dtype, &narrow);
-  rlo_tensor_release(dx);
-  return status == RLO_OK ? give(call, input, narrow) : status;
-}
-
-static rlo_status gradient_of_copy(rlo_gradient_call *call, void *payload) {
-  const rlo__copy_op *op = payload;
-  /* A value to pad with is not read as an array. */
-  int32_t num_arrays =
-      rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) ? 1 : call->num_inputs;
-  rlo_tensor **dys =
-      rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo_tensor *));
-  if (dys == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  bool is_widened = rlo__copy_op_has(op, RLO__COPY_READS_IN_PARTS) &&
-                    rlo__gradient_is_narrow(call->input_shapes[0]->dtype);
+  const rlo_shape *wanted = call->input_shapes[n];
+  rlo_tensor *typed = rlo_tensor_retain(dx);
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(prepare_dys(call, is_widened, dys));
-  for (int32_t n = 0; n < num_arrays; ++n) {
-    if (call->wants[n]) {
-      RLO_TRY_GOTO(gradient_of_input(call, op, dys, num_arrays, n));
-    }
+  if (rlo_tensor_shape(dx)->dtype != wanted->dtype) {
+    rlo_tensor_release(typed);
+    typed = NULL;
+    status = rlo_op_cast(dx, wanted->dtype, &typed);
   }
-fail:
-  rlo__tensor_list_release(dys, call->num_outputs);
+  if (status == RLO_OK) {
+    status = place(typed, wanted, &call->dxs[n]);
+  }
+  rlo_tensor_release(typed);
+  rlo_tensor_release(dx);
   return status;
+}
+
+/* Runs a kernel with one result. */
+static rlo_status run(const rlo_gradient_call *call,
+                      const char *kernel_name,
+                      rlo_tensor *const *inputs,
+                      int32_t num_inputs,
+                      const rlo_attribute *items,
+                      int32_t num_items,
+                      rlo_tensor **out_y) {
+  const rlo_attributes attributes = {items, num_items};
+  return rlo_run_kernel(call->engine,
+                        kernel_name,
+                        inputs,
+                        num_inputs,
+                        &attributes,
+                        out_y,
+                        1,
+                        NULL);
 }
 
 /* -------------------------------------------------------- the adjoint's own */
@@ -170,33 +112,59 @@ static rlo_status gradient_of_adjoint(rlo_gradient_call *call, void *payload) {
 
 /* -------------------------------------------------------------------- rules */
 
-/* The gradients of input 0, in any layout. */
+/* The gradient of input n of an operation, in any layout and any type. */
+typedef rlo_status (*rule_fn)(const rlo_gradient_call *call,
+                              const rlo__copy_op *op,
+                              int32_t n,
+                              rlo_tensor **out_dx);
+
+/* The adjoint of the operation; the dys are row-major. */
+static rlo_status of_copy(const rlo_gradient_call *call,
+                          const rlo__copy_op *op,
+                          int32_t n,
+                          rlo_tensor **out_dx) {
+  const rlo__copy_call forward = {
+      op, call->input_shapes, call->num_inputs, call->attributes};
+  rlo_attributes *code = NULL;
+  RLO_TRY(rlo__adjoint_encode(&forward, n, &code));
+  rlo_status status = run(call,
+                          RLO_KERNEL_NAME_MOVE_ADJOINT,
+                          call->dys,
+                          call->num_outputs,
+                          code->items,
+                          code->count,
+                          out_dx);
+  rlo__free(code);
+  return status;
+}
+
+static rlo_status of_same(const rlo_gradient_call *call,
+                          const rlo__copy_op *op,
+                          int32_t n,
+                          rlo_tensor **out_dx) {
+  (void)op;
+  (void)n;
+  *out_dx = rlo_tensor_retain(call->dys[0]);
+  return RLO_OK;
+}
 
 static rlo_status of_order(const rlo_gradient_call *call,
                            const rlo__copy_op *op,
+                           int32_t n,
                            rlo_tensor **out_dx) {
-  (void)op;
-  const rlo_shape *wanted = call->input_shapes[0];
-  if (rlo_shape_compatible(rlo_tensor_shape(call->dys[0]), wanted)) {
-    *out_dx = rlo_tensor_retain(call->dys[0]);
-    return RLO_OK;
-  }
-  return rlo_op_reshape(call->dys[0], wanted->dims, wanted->rank, out_dx);
-}
-
-static rlo_status of_cast(const rlo_gradient_call *call,
-                          const rlo__copy_op *op,
-                          rlo_tensor **out_dx) {
-  (void)op;
-  return rlo_op_cast(call->dys[0], call->input_shapes[0]->dtype, out_dx);
+  const rlo_shape *x = call->input_shapes[n];
+  return rlo_shape_compatible(rlo_tensor_shape(call->dys[0]), x)
+             ? of_same(call, op, n, out_dx)
+             : rlo_op_reshape(call->dys[0], x->dims, x->rank, out_dx);
 }
 
 /* A roll by the opposite shifts, which stores every element once. */
 static rlo_status of_roll(const rlo_gradient_call *call,
                           const rlo__copy_op *op,
+                          int32_t n,
                           rlo_tensor **out_dx) {
   (void)op;
-  const rlo_shape *x = call->input_shapes[0];
+  const rlo_shape *x = call->input_shapes[n];
   rlo_i64_list shifts;
   int32_t axes[RLO_MAX_RANK];
   int32_t count = 0;
@@ -213,245 +181,164 @@ static rlo_status of_roll(const rlo_gradient_call *call,
   return rlo_op_roll(call->dys[0], back, dims, count, out_dx);
 }
 
-/* @param factor  the attribute of Rescale, an integer to the last bit. */
-static rlo_status scale(rlo_tensor *x,
-                        const rlo_attribute *factor,
-                        rlo_tensor **out_y) {
-  const rlo_attributes attributes = {factor, 1};
-  return rlo_run_kernel(
-      rlo_tensor_engine(x), "Rescale", &x, 1, &attributes, out_y, 1, NULL);
-}
-
+/* The same factor, an integer to the last bit. */
 static rlo_status of_scale(const rlo_gradient_call *call,
                            const rlo__copy_op *op,
+                           int32_t n,
                            rlo_tensor **out_dx) {
-  (void)op;
-  return scale(
-      call->dys[0], rlo_attributes_find(call->attributes, "factor"), out_dx);
+  (void)n;
+  const rlo_attribute *factor = rlo_attributes_find(call->attributes, "factor");
+  return run(call, op->name, call->dys, 1, factor, 1, out_dx);
 }
 
-/* GatherV2 or UnsortedSegmentSum with dy for rows; the indices are saved. */
-static rlo_status run_indexed(const rlo_gradient_call *call,
-                              const char *kernel_name,
-                              int64_t axis,
-                              int64_t num_segments,
-                              rlo_tensor **out_dx) {
+/* GatherV2 and UnsortedSegmentSum are the gradients of each other, by the same
+ * indices, which are saved. Indices are not differentiable: theirs is 0. */
+static rlo_status of_indexed(const rlo_gradient_call *call,
+                             const rlo__copy_op *op,
+                             int32_t n,
+                             rlo_tensor **out_dx) {
+  const rlo_shape *x = call->input_shapes[0];
+  bool is_gather = rlo__copy_op_has(op, RLO__COPY_TAKES_INDICES);
   rlo_tensor *const inputs[] = {call->dys[0], call->saved[0]};
-  const rlo_attribute items[] = {
-      rlo_attribute_i64("axis", axis),
+  rlo_attribute items[] = {
+      rlo_attribute_i64("axis", rlo__i64_or(call->attributes, "axis", 0)),
       rlo_attribute_i64("batch_dims",
                         rlo__i64_or(call->attributes, "batch_dims", 0)),
-      rlo_attribute_i64("num_segments", num_segments)};
-  const rlo_attributes attributes = {items, num_segments >= 0 ? 3 : 2};
-  return rlo_run_kernel(
-      call->engine, kernel_name, inputs, 2, &attributes, out_dx, 1, NULL);
-}
-
-static rlo_status of_gather(const rlo_gradient_call *call,
-                            const rlo__copy_op *op,
-                            rlo_tensor **out_dx) {
-  (void)op;
-  const rlo_shape *x = call->input_shapes[0];
+      rlo_attribute_i64("num_segments", 0)};
   int32_t axis = 0;
-  RLO_TRY(rlo__axis_get(call->attributes, "axis", x->rank, &axis));
-  return run_indexed(call, "UnsortedSegmentSum", axis, x->dims[axis], out_dx);
-}
-
-static rlo_status of_segment_sum(const rlo_gradient_call *call,
-                                 const rlo__copy_op *op,
-                                 rlo_tensor **out_dx) {
-  (void)op;
-  return run_indexed(
-      call, "GatherV2", rlo__i64_or(call->attributes, "axis", 0), -1, out_dx);
+  if (n == 1) {
+    return rlo__gradient_constant(
+        call->engine, call->input_shapes[1], RLO_DTYPE_ZERO, out_dx);
+  }
+  if (is_gather) {
+    RLO_TRY(rlo__axis_get(call->attributes, "axis", x->rank, &axis));
+    items[0].value.i64 = axis;
+    items[2].value.i64 = x->dims[axis];
+  }
+  return run(call,
+             is_gather ? "UnsortedSegmentSum" : "GatherV2",
+             inputs,
+             2,
+             items,
+             is_gather ? 3 : 2,
+             out_dx);
 }
 
 /* The two are inverse to each other, with zeros for what was cropped. The
  * adjoint's own problem would have a quotient on the side that is written. */
 static rlo_status of_batch(const rlo_gradient_call *call,
                            const rlo__copy_op *op,
+                           int32_t n,
                            rlo_tensor **out_dx) {
+  (void)n;
   bool is_to_batch = strcmp(op->name, "SpaceToBatchND") == 0;
-  rlo_i64_list blocks;
-  rlo_i64_list edges;
-  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "block_shape", &blocks));
-  RLO_TRY(rlo_attributes_get_i64s(
-      call->attributes, is_to_batch ? "paddings" : "crops", &edges));
-  const rlo_attribute items[] = {
-      rlo_attribute_i64s("block_shape", blocks.values, blocks.count),
-      rlo_attribute_i64s(
-          is_to_batch ? "crops" : "paddings", edges.values, edges.count)};
-  const rlo_attributes attributes = {items, 2};
-  return rlo_run_kernel(call->engine,
-                        is_to_batch ? "BatchToSpaceND" : "SpaceToBatchND",
-                        call->dys,
-                        1,
-                        &attributes,
-                        out_dx,
-                        1,
-                        NULL);
+  rlo_attribute items[] = {
+      *rlo_attributes_find(call->attributes, "block_shape"),
+      *rlo_attributes_find(call->attributes,
+                           is_to_batch ? "paddings" : "crops")};
+  items[1].name = is_to_batch ? "crops" : "paddings";
+  return run(call,
+             is_to_batch ? "BatchToSpaceND" : "SpaceToBatchND",
+             call->dys,
+             1,
+             items,
+             2,
+             out_dx);
 }
 
 /* ------------------------------------------------------------------ padding */
 
-/* The gradient of the value: the sum of all dy less that of the elements. */
-static rlo_status add_outside(const rlo_gradient_call *call,
-                              const rlo__copy_op *op,
-                              rlo_tensor *dy,
-                              rlo_tensor **out_sum) {
-  rlo_tensor *dx = NULL;
-  rlo_tensor *inside = NULL;
-  rlo_tensor *parts[2] = {NULL, NULL};
-  const rlo_attribute minus_one = rlo_attribute_i64("factor", -1);
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(run_adjoint(call, op, &dy, 1, 0, &dx));
-  RLO_TRY_GOTO(rlo_op_sum(dy, NULL, 0, false, &parts[0]));
-  RLO_TRY_GOTO(rlo_op_sum(dx, NULL, 0, false, &inside));
-  RLO_TRY_GOTO(scale(inside, &minus_one, &parts[1]));
-  status = rlo_op_add_n(parts, 2, out_sum);
-fail:
-  rlo_tensor_release(dx);
-  rlo_tensor_release(inside);
-  rlo_tensor_release(parts[0]);
-  rlo_tensor_release(parts[1]);
-  return status;
-}
-
-static rlo_status gradient_of_whole_pad(rlo_gradient_call *call,
-                                        void *payload) {
-  const rlo__copy_op *op = payload;
-  RLO_TRY(gradient_of_copy(call, payload));
-  if (call->num_inputs < 2 || !call->wants[1]) {
-    return RLO_OK;
-  }
-  const rlo_shape *wanted = call->input_shapes[1];
-  rlo_tensor *dy = NULL;
-  rlo_tensor *sum = NULL;
-  rlo_tensor *narrow = NULL;
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__gradient_is_narrow(wanted->dtype)
-                   ? rlo_op_cast(call->dys[0], RLO_DTYPE_F32, &dy)
-                   : make_plain(call->dys[0], &dy));
-  RLO_TRY_GOTO(add_outside(call, op, dy, &sum));
-  RLO_TRY_GOTO(rlo_op_cast(sum, wanted->dtype, &narrow));
-  status = give(call, 1, narrow);
-fail:
-  rlo_tensor_release(dy);
-  rlo_tensor_release(sum);
-  return status;
-}
-
-/* A pad with interior values: its attributes with the negative edges set to 0,
- * and the negative edges. */
-typedef struct spread_pad {
-  rlo_attribute items[2];
-  int64_t put[2 * RLO_MAX_RANK];
-  int64_t cut[2 * RLO_MAX_RANK];
-  int64_t interior[RLO_MAX_RANK];
-  bool has_cuts;
-} spread_pad;
-
-/* A dimension of one element has no interior. */
-static rlo_status read_spread_pad(const rlo_gradient_call *call,
-                                  spread_pad *pad) {
+/* Undoes a pad: a pad by the opposite edges takes away what was added and adds
+ * zeros for what was taken away; a slice then leaves out what came in between.
+ * The adjoint's own problem could have a quotient on the side that is written.
+ */
+static rlo_status undo_pad(const rlo_gradient_call *call,
+                           rlo_tensor *dy,
+                           rlo_tensor **out_dx) {
+  static const int64_t begin[RLO_MAX_RANK];
   const rlo_shape *x = call->input_shapes[0];
-  rlo_i64_list edges;
-  rlo_i64_list interior;
-  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "paddings", &edges));
-  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "interior", &interior));
-  if (edges.count != 2 * x->rank || interior.count != x->rank) {
-    return RLO_FAIL(RLO_INTERNAL, "attributes of a pad that were not checked");
+  int64_t edges[2 * RLO_MAX_RANK];
+  int64_t strides[RLO_MAX_RANK];
+  rlo_i64_list given;
+  rlo_tensor *spread = NULL;
+  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "paddings", &given));
+  assert(given.count == 2 * x->rank);
+  for (int32_t k = 0; k < given.count; ++k) {
+    edges[k] = -given.values[k];
   }
-  for (int32_t k = 0; k < edges.count; ++k) {
-    int64_t edge = edges.values[k];
-    pad->put[k] = edge > 0 ? edge : 0;
-    pad->cut[k] = edge < 0 ? -edge : 0;
-    pad->has_cuts = pad->has_cuts || edge < 0;
+  const rlo_attribute back = rlo_attribute_i64s("paddings", edges, given.count);
+  if (rlo_attributes_find(call->attributes, "interior") == NULL) {
+    return run(call, "PadV2", &dy, 1, &back, 1, out_dx);
   }
-  for (int32_t k = 0; k < x->rank; ++k) {
-    pad->interior[k] = x->dims[k] > 1 ? interior.values[k] : 0;
+  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "interior", &given));
+  assert(given.count == x->rank);
+  for (int32_t k = 0; k < given.count; ++k) {
+    /* A dimension of one element has nothing in between. */
+    strides[k] = x->dims[k] > 1 ? given.values[k] + 1 : 1;
   }
-  pad->items[0] = rlo_attribute_i64s("paddings", pad->put, 2 * x->rank);
-  pad->items[1] = rlo_attribute_i64s("interior", pad->interior, x->rank);
-  return RLO_OK;
-}
-
-/* A pad with negative edges is one without them, then a slice: dy is padded
- * with zeros to undo the slice, and then the pad without them is
- * differentiated. The adjoint's own problem would have a quotient on the side
- * that is written. */
-static rlo_status gradient_of_spread_pad(rlo_gradient_call *call,
-                                         void *payload) {
-  spread_pad pad = {.has_cuts = false};
-  RLO_TRY(read_spread_pad(call, &pad));
-  rlo_tensor *dy = rlo_tensor_retain(call->dys[0]);
-  rlo_status status = RLO_OK;
-  if (pad.has_cuts) {
-    const rlo_attribute back =
-        rlo_attribute_i64s("paddings", pad.cut, pad.items[0].count);
-    const rlo_attributes attributes = {&back, 1};
-    rlo_tensor_release(dy);
-    dy = NULL;
-    RLO_TRY_GOTO(rlo_run_kernel(
-        call->engine, "PadV2", call->dys, 1, &attributes, &dy, 1, NULL));
-  }
-  /* A value to pad with has no part in the gradient. */
-  const rlo_attributes attributes = {pad.items, 2};
-  rlo_gradient_call whole = *call;
-  whole.dys = &dy;
-  whole.attributes = &attributes;
-  status = gradient_of_whole_pad(&whole, payload);
-fail:
-  rlo_tensor_release(dy);
+  RLO_TRY(run(call, "PadV2", &dy, 1, &back, 1, &spread));
+  rlo_status status = rlo_op_strided_slice(
+      spread, begin, rlo_tensor_shape(spread)->dims, strides, out_dx);
+  rlo_tensor_release(spread);
   return status;
 }
 
-static rlo_status gradient_of_pad(rlo_gradient_call *call, void *payload) {
-  return rlo_attributes_find(call->attributes, "interior") != NULL
-             ? gradient_of_spread_pad(call, payload)
-             : gradient_of_whole_pad(call, payload);
+/* The gradient of the value is the sum of all dy less that of the elements. */
+static rlo_status of_pad(const rlo_gradient_call *call,
+                         const rlo__copy_op *op,
+                         int32_t n,
+                         rlo_tensor **out_dx) {
+  enum { DY, DX, INSIDE, ALL, MINUS_INSIDE, COUNT };
+
+  (void)op;
+  const rlo_attribute minus_one = rlo_attribute_i64("factor", -1);
+  rlo_tensor *t[COUNT] = {NULL};
+  rlo_status status = RLO_OK;
+  if (n == 0) {
+    return undo_pad(call, call->dys[0], out_dx);
+  }
+  RLO_TRY_GOTO(rlo__gradient_is_narrow(call->input_shapes[1]->dtype)
+                   ? rlo_op_cast(call->dys[0], RLO_DTYPE_F32, &t[DY])
+                   : of_same(call, op, n, &t[DY]));
+  RLO_TRY_GOTO(undo_pad(call, t[DY], &t[DX]));
+  RLO_TRY_GOTO(rlo_op_sum(t[DY], NULL, 0, false, &t[ALL]));
+  RLO_TRY_GOTO(rlo_op_sum(t[DX], NULL, 0, false, &t[INSIDE]));
+  RLO_TRY_GOTO(
+      run(call, "Rescale", &t[INSIDE], 1, &minus_one, 1, &t[MINUS_INSIDE]));
+  status = rlo_op_add_n(&t[ALL], 2, out_dx);
+fail:
+  for (int32_t k = 0; k < COUNT; ++k) {
+    rlo_tensor_release(t[k]);
+  }
+  return status;
 }
 
 /* -------------------------------------------------------------------- table */
 
-static rlo_status gradient_of_add_n(rlo_gradient_call *call, void *payload) {
-  (void)payload;
-  for (int32_t n = 0; n < call->num_inputs; ++n) {
-    if (call->wants[n]) {
-      RLO_TRY(place(call->dys[0], call->input_shapes[n], &call->dxs[n]));
-    }
-  }
-  return RLO_OK;
-}
-
-/* Gradients that do not follow from the operation alone: that of input 0, or of
- * all. */
+/* Gradients that do not follow from the operation alone. */
 typedef struct rule {
   const char *kernel_name;
-  rlo_status (*first)(const rlo_gradient_call *call,
-                      const rlo__copy_op *op,
-                      rlo_tensor **out_dx);
-  rlo_gradient_fn all;
-  /** Input 1 is one of indices, and saved. */
-  bool has_indices;
+  rule_fn of_input;
+  /** Bits of the inputs that are saved. */
+  uint64_t saved_inputs;
 } rule;
 
 static const rule rules[] = {
-    {"Identity", of_order, NULL, false},
-    {"Relayout", of_order, NULL, false},
-    {"Reshape", of_order, NULL, false},
-    {"ExpandDims", of_order, NULL, false},
-    {"Cast", of_cast, NULL, false},
-    {"Rescale", of_scale, NULL, false},
-    {"Roll", of_roll, NULL, false},
-    {"SpaceToBatchND", of_batch, NULL, false},
-    {"BatchToSpaceND", of_batch, NULL, false},
-    {"GatherV2", of_gather, NULL, true},
-    {"UnsortedSegmentSum", of_segment_sum, NULL, true},
-    {"AddN", NULL, gradient_of_add_n, false},
-    {"PadV2", NULL, gradient_of_pad, false},
-    {"MoveAdjoint", NULL, gradient_of_adjoint, false},
+    {"Identity", of_same, 0},
+    {"Relayout", of_same, 0},
+    {"Cast", of_same, 0},
+    {"AddN", of_same, 0},
+    {"Reshape", of_order, 0},
+    {"ExpandDims", of_order, 0},
+    {"Rescale", of_scale, 0},
+    {"Roll", of_roll, 0},
+    {"SpaceToBatchND", of_batch, 0},
+    {"BatchToSpaceND", of_batch, 0},
+    {"GatherV2", of_indexed, 2},
+    {"UnsortedSegmentSum", of_indexed, 2},
+    {"PadV2", of_pad, 0},
     /* All others. */
-    {NULL, NULL, gradient_of_copy, false},
+    {NULL, of_copy, 0},
 };
 
 static const rule *find_rule(const char *kernel_name) {
@@ -463,30 +350,67 @@ static const rule *find_rule(const char *kernel_name) {
   return found;
 }
 
-/* Runs a rule for input 0. Indices are not differentiable: their gradient is 0.
- */
-static rlo_status gradient_of_first(rlo_gradient_call *call, void *payload) {
+static rlo_status give_wanted(const rlo_gradient_call *call,
+                              const rlo__copy_op *op,
+                              rule_fn of_input) {
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    if (call->wants[n]) {
+      rlo_tensor *dx = NULL;
+      RLO_TRY(of_input(call, op, n, &dx));
+      RLO_TRY(give(call, n, dx));
+    }
+  }
+  return RLO_OK;
+}
+
+static rlo_status gradient_of_op(rlo_gradient_call *call, void *payload) {
   const rlo__copy_op *op = payload;
-  const rule *own = find_rule(op->name);
-  rlo_tensor *dx = NULL;
-  if (own->has_indices && call->wants[1]) {
-    RLO_TRY(rlo__gradient_constant(
-        call->engine, call->input_shapes[1], RLO_DTYPE_ZERO, &dx));
-    RLO_TRY(give(call, 1, dx));
+  return give_wanted(call, op, find_rule(op->name)->of_input);
+}
+
+/* Converts the dys for the adjoint: row-major and, if that adds in several
+ * steps, in a type that does not round between them. */
+static rlo_status make_plain(const rlo_gradient_call *call,
+                             bool is_widened,
+                             rlo_tensor **dys) {
+  for (int32_t k = 0; k < call->num_outputs; ++k) {
+    const rlo_shape *shape = rlo_tensor_shape(call->dys[k]);
+    rlo_shape plain;
+    RLO_TRY(rlo__ops_shape_like(shape, shape->dims, shape->rank, &plain));
+    RLO_TRY(is_widened ? rlo_op_cast(call->dys[k], RLO_DTYPE_F32, &dys[k])
+                       : place(call->dys[k], &plain, &dys[k]));
   }
-  if (!call->wants[0]) {
-    return RLO_OK;
+  return RLO_OK;
+}
+
+static rlo_status gradient_of_copy(rlo_gradient_call *call, void *payload) {
+  const rlo__copy_op *op = payload;
+  rlo_gradient_call plain = *call;
+  rlo_tensor **dys =
+      rlo__alloc_array((size_t)call->num_outputs, sizeof(rlo_tensor *));
+  if (dys == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  RLO_TRY(own->first(call, op, &dx));
-  return give(call, 0, dx);
+  plain.dys = dys;
+  bool is_widened = rlo__copy_op_has(op, RLO__COPY_READS_IN_PARTS) &&
+                    rlo__gradient_is_narrow(call->input_shapes[0]->dtype);
+  rlo_status status = make_plain(call, is_widened, dys);
+  if (status == RLO_OK) {
+    status = give_wanted(&plain, op, of_copy);
+  }
+  rlo__tensor_list_release(dys, call->num_outputs);
+  return status;
 }
 
 rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op) {
   const rule *own = find_rule(op->name);
   rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
   config.kernel_name = op->name;
-  config.run = own->all != NULL ? own->all : gradient_of_first;
-  config.saved_inputs = own->has_indices ? 2 : 0;
+  config.run = strcmp(op->name, RLO_KERNEL_NAME_MOVE_ADJOINT) == 0
+                   ? gradient_of_adjoint
+               : own->of_input == of_copy ? gradient_of_copy
+                                          : gradient_of_op;
+  config.saved_inputs = own->saved_inputs;
   /* Never written through. */
   config.payload = (void *)(uintptr_t)op;
   return config;
