@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/table.h"
 #include "engine/call/kernel_call.h"
 #include "engine/gradient/tape.h"
 #include "engine/parts.h"
@@ -12,12 +12,12 @@
 
 /* -------------------------------------------------------------------- slots */
 
-/* A tensor of a tape, of y or of the xs, at one moment. */
+/* A tensor that depends on an x, at one moment. */
 typedef struct slot {
-  /** First, for the order. */
-  uint64_t id;
-  /** It depends on an x; y depends on it, and it on an x. */
-  bool is_from_x, is_on_path;
+  /** Its hash is the tensor's id. */
+  rlo__table_node node;
+  /** y depends on it. */
+  bool is_on_path;
   /** The contributions to its gradient, which are added up in this order. */
   rlo_tensor **dxs;
   int32_t count;
@@ -26,121 +26,77 @@ typedef struct slot {
 
 typedef struct backward {
   rlo_tape *tape;
-  /** In ascending order of their ids. */
-  slot *slots;
-  int32_t num_slots;
+  /** Of slots. */
+  rlo__table slots;
 } backward;
 
-static int compare_ids(const void *a, const void *b) {
-  uint64_t left = *(const uint64_t *)a;
-  uint64_t right = *(const uint64_t *)b;
-  return (left > right) - (left < right);
+/* The slot of a tensor that depends on an x and, with `is_on_path`, that y
+ * depends on; NULL for another one. */
+static slot *find_slot(const backward *b, uint64_t id, bool is_on_path) {
+  slot *found = rlo__table_first(&b->slots, id);
+  return found != NULL && (found->is_on_path || !is_on_path) ? found : NULL;
 }
 
-/* The slot of an id that there is. */
-static slot *find_slot(const backward *b, uint64_t id) {
-  int32_t low = 0;
-  int32_t high = b->num_slots - 1;
-  while (low < high) {
-    int32_t middle = low + (high - low) / 2;
-    if (b->slots[middle].id < id) {
-      low = middle + 1;
-    } else {
-      high = middle;
+static rlo_status add_slot(backward *b, uint64_t id) {
+  if (find_slot(b, id, false) == NULL) {
+    slot *made = rlo__alloc(sizeof *made);
+    if (made == NULL) {
+      return RLO_OUT_OF_MEMORY;
     }
-  }
-  return &b->slots[low];
-}
-
-static int32_t count_tensors(const rlo__tape_node *node) {
-  return node->call.num_inputs + node->call.num_outputs;
-}
-
-/* Makes the slots of all tensors of the tape, y and the xs, each once. */
-static rlo_status make_slots(backward *b,
-                             const rlo_tensor *y,
-                             rlo_tensor *const *xs,
-                             int32_t count) {
-  const rlo_tape *tape = b->tape;
-  int64_t max_slots = (int64_t)count + 1;
-  for (int64_t n = 0; n < tape->count; ++n) {
-    max_slots += count_tensors(tape->nodes[n]);
-  }
-  if (max_slots > INT32_MAX) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the tape holds %lld tensors; the limit is %d",
-                    (long long)max_slots,
-                    INT32_MAX);
-  }
-  b->slots = rlo__alloc_array((size_t)max_slots, sizeof *b->slots);
-  if (b->slots == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  slot *next = b->slots;
-  (next++)->id = y->id;
-  for (int32_t i = 0; i < count; ++i) {
-    (next++)->id = xs[i]->id;
-  }
-  for (int64_t n = 0; n < tape->count; ++n) {
-    for (int32_t i = 0; i < count_tensors(tape->nodes[n]); ++i) {
-      (next++)->id = tape->nodes[n]->ids[i];
-    }
-  }
-  qsort(b->slots, (size_t)max_slots, sizeof *b->slots, compare_ids);
-  for (const slot *s = b->slots; s != next; ++s) {
-    if (b->num_slots == 0 || s->id != b->slots[b->num_slots - 1].id) {
-      b->slots[b->num_slots++].id = s->id;
-    }
+    rlo__table_insert(&b->slots, made, id);
   }
   return RLO_OK;
 }
 
-/* Tells if an input of a kernel depends on an x. */
-static bool is_from_x(const backward *b, const rlo__tape_node *node) {
-  bool is_any = false;
-  for (int32_t i = 0; i < node->call.num_inputs && !is_any; ++i) {
-    is_any = find_slot(b, node->ids[i])->is_from_x;
+/* Tells if a gradient of the kernel is needed: an input depends on an x and,
+ * with `is_on_path`, y on a result. */
+static bool has_slots(const backward *b,
+                      const rlo__tape_node *node,
+                      bool is_on_path) {
+  const uint64_t *outputs = node->ids + node->call.num_inputs;
+  bool has_input = false;
+  bool has_output = !is_on_path;
+  for (int32_t n = 0; n < node->call.num_inputs && !has_input; ++n) {
+    has_input = find_slot(b, node->ids[n], false) != NULL;
   }
-  return is_any;
+  for (int32_t k = 0; k < node->call.num_outputs && !has_output; ++k) {
+    has_output = find_slot(b, outputs[k], true) != NULL;
+  }
+  return has_input && has_output;
 }
 
-/* Tells if a gradient of the kernel is needed: it leads from an x to y. */
-static bool is_on_path(const backward *b, const rlo__tape_node *node) {
-  bool is_any = false;
-  for (int32_t i = node->call.num_inputs; i < count_tensors(node) && !is_any;
-       ++i) {
-    is_any = find_slot(b, node->ids[i])->is_on_path;
-  }
-  return is_any && is_from_x(b, node);
-}
-
-static void mark_slots(backward *b,
-                       const rlo_tensor *y,
-                       rlo_tensor *const *xs,
-                       int32_t count) {
+static rlo_status find_paths(backward *b,
+                             const rlo_tensor *y,
+                             rlo_tensor *const *xs,
+                             int32_t count) {
   const rlo_tape *tape = b->tape;
   for (int32_t i = 0; i < count; ++i) {
-    find_slot(b, xs[i]->id)->is_from_x = true;
+    RLO_TRY(add_slot(b, xs[i]->id));
   }
   /* A kernel runs after those that made its inputs. */
   for (int64_t n = 0; n < tape->count; ++n) {
     const rlo__tape_node *node = tape->nodes[n];
-    bool is_from = is_from_x(b, node);
-    for (int32_t i = node->call.num_inputs; is_from && i < count_tensors(node);
-         ++i) {
-      find_slot(b, node->ids[i])->is_from_x = true;
+    const uint64_t *outputs = node->ids + node->call.num_inputs;
+    bool is_from_x = has_slots(b, node, false);
+    for (int32_t k = 0; is_from_x && k < node->call.num_outputs; ++k) {
+      RLO_TRY(add_slot(b, outputs[k]));
     }
   }
-  slot *last = find_slot(b, y->id);
-  last->is_on_path = last->is_from_x;
+  slot *reached = find_slot(b, y->id, false);
+  if (reached != NULL) {
+    reached->is_on_path = true;
+  }
   for (int64_t n = tape->count - 1; n >= 0; --n) {
     const rlo__tape_node *node = tape->nodes[n];
-    bool is_on = is_on_path(b, node);
-    for (int32_t i = 0; is_on && i < node->call.num_inputs; ++i) {
-      slot *s = find_slot(b, node->ids[i]);
-      s->is_on_path = s->is_on_path || s->is_from_x;
+    bool is_on_path = has_slots(b, node, true);
+    for (int32_t i = 0; is_on_path && i < node->call.num_inputs; ++i) {
+      reached = find_slot(b, node->ids[i], false);
+      if (reached != NULL) {
+        reached->is_on_path = true;
+      }
     }
   }
+  return RLO_OK;
 }
 
 /* ---------------------------------------------------------------- gradients */
@@ -180,7 +136,7 @@ static rlo_status check_path(const backward *b,
                              int32_t count,
                              uint32_t flags) {
   for (int32_t i = 0; i < count; ++i) {
-    if (!find_slot(b, xs[i]->id)->is_on_path &&
+    if (find_slot(b, xs[i]->id, true) == NULL &&
         (flags & RLO_TAPE_ALLOW_UNCONNECTED) == 0) {
       char of_y[160];
       char of_x[160];
@@ -196,7 +152,7 @@ static rlo_status check_path(const backward *b,
   }
   for (int64_t n = 0; n < b->tape->count; ++n) {
     const rlo__tape_node *node = b->tape->nodes[n];
-    if (node->gradient.run == NULL && is_on_path(b, node)) {
+    if (node->gradient.run == NULL && has_slots(b, node, true)) {
       return rlo__gradient_fail_missing(node->call.kernel_name);
     }
   }
@@ -229,70 +185,72 @@ static rlo_status add_up(slot *s, rlo_tensor **out_sum) {
   return RLO_OK;
 }
 
-/* Collects the gradients of a kernel's results. */
-static rlo_status take_dys(const backward *b,
-                           const rlo__tape_node *node,
-                           rlo_tensor **dys) {
-  for (int32_t k = 0; k < node->call.num_outputs; ++k) {
-    int32_t place = node->call.num_inputs + k;
-    slot *s = find_slot(b, node->ids[place]);
-    RLO_TRY(s->count > 0 ? add_up(s, &dys[k])
-                         : rlo__gradient_constant(b->tape->engine,
-                                                  node->shapes[place],
-                                                  RLO_DTYPE_ZERO,
-                                                  &dys[k]));
-  }
-  return RLO_OK;
+/* The call of a gradient with room for the dys, the dxs and what is wanted. */
+typedef struct step {
+  rlo_gradient_call call;
+  rlo_tensor **dys, **dxs;
+  bool *wants;
+} step;
+
+static rlo_status step_init(step *s,
+                            const rlo_gradient_call *call,
+                            int32_t num_outputs) {
+  const size_t num_inputs = (size_t)call->num_inputs;
+  *s =
+      (step){.call = *call,
+             .dys = rlo__alloc_array((size_t)num_outputs, sizeof(rlo_tensor *)),
+             .dxs = rlo__alloc_array(num_inputs, sizeof(rlo_tensor *)),
+             .wants = rlo__alloc_array(num_inputs, sizeof *s->wants)};
+  s->call.num_outputs = num_outputs;
+  s->call.dys = s->dys;
+  s->call.dxs = s->dxs;
+  s->call.wants = s->wants;
+  return s->dys != NULL && s->dxs != NULL && s->wants != NULL
+             ? RLO_OK
+             : RLO_OUT_OF_MEMORY;
 }
 
-static rlo_status run_gradient(const backward *b,
-                               const rlo__tape_node *node,
-                               rlo_tensor **dys,
-                               bool *wants,
-                               rlo_tensor **dxs) {
-  rlo_gradient_call call = node->call;
-  call.dys = dys;
-  call.wants = wants;
-  call.dxs = dxs;
-  for (int32_t i = 0; i < call.num_inputs; ++i) {
-    wants[i] = find_slot(b, node->ids[i])->is_on_path;
+static void step_deinit(step *s) {
+  rlo__tensor_list_release(s->dys, s->call.num_outputs);
+  rlo__tensor_list_release(s->dxs, s->call.num_inputs);
+  rlo__free(s->wants);
+}
+
+static rlo_status run_step(const backward *b,
+                           const rlo__tape_node *node,
+                           step *s) {
+  const int32_t num_inputs = s->call.num_inputs;
+  for (int32_t i = 0; i < num_inputs; ++i) {
+    s->wants[i] = find_slot(b, node->ids[i], true) != NULL;
   }
-  RLO_TRY(take_dys(b, node, dys));
-  RLO_TRY(rlo__gradient_run(&node->gradient, &call));
-  for (int32_t i = 0; i < call.num_inputs; ++i) {
-    if (wants[i]) {
-      rlo_tensor *dx = dxs[i];
-      dxs[i] = NULL;
-      RLO_TRY(contribute(find_slot(b, node->ids[i]), dx));
+  for (int32_t k = 0; k < s->call.num_outputs; ++k) {
+    slot *of_dy = find_slot(b, node->ids[num_inputs + k], true);
+    RLO_TRY(of_dy != NULL && of_dy->count > 0
+                ? add_up(of_dy, &s->dys[k])
+                : rlo__gradient_constant(b->tape->engine,
+                                         node->shapes[num_inputs + k],
+                                         RLO_DTYPE_ZERO,
+                                         &s->dys[k]));
+  }
+  RLO_TRY(rlo__gradient_run(&node->gradient, &s->call));
+  for (int32_t i = 0; i < num_inputs; ++i) {
+    if (s->wants[i]) {
+      rlo_tensor *dx = s->dxs[i];
+      s->dxs[i] = NULL;
+      RLO_TRY(contribute(find_slot(b, node->ids[i], true), dx));
     }
   }
   return RLO_OK;
 }
 
-static rlo_status step_back(const backward *b, const rlo__tape_node *node) {
-  const size_t num_inputs = (size_t)node->call.num_inputs;
-  rlo_tensor **dys =
-      rlo__alloc_array((size_t)node->call.num_outputs, sizeof(rlo_tensor *));
-  rlo_tensor **dxs = rlo__alloc_array(num_inputs, sizeof(rlo_tensor *));
-  bool *wants = rlo__alloc_array(num_inputs, sizeof *wants);
-  rlo_status status = dys != NULL && dxs != NULL && wants != NULL
-                          ? run_gradient(b, node, dys, wants, dxs)
-                          : RLO_OUT_OF_MEMORY;
-  rlo__tensor_list_release(dys, node->call.num_outputs);
-  rlo__tensor_list_release(dxs, node->call.num_inputs);
-  rlo__free(wants);
-  return status;
-}
-
 static rlo_status run_backward(const backward *b,
                                rlo_tensor *y,
                                rlo_tensor *dy) {
-  rlo_tensor *first = rlo_tensor_retain(dy);
-  slot *last = find_slot(b, y->id);
-  if (!last->is_on_path) {
-    rlo_tensor_release(first);
+  slot *last = find_slot(b, y->id, true);
+  if (last == NULL) {
     return RLO_OK;
   }
+  rlo_tensor *first = rlo_tensor_retain(dy);
   if (first == NULL) {
     RLO_TRY(rlo__gradient_constant(
         b->tape->engine, &y->shape->shape, RLO_DTYPE_ONE, &first));
@@ -300,8 +258,14 @@ static rlo_status run_backward(const backward *b,
   RLO_TRY(contribute(last, first));
   for (int64_t n = b->tape->count - 1; n >= 0; --n) {
     const rlo__tape_node *node = b->tape->nodes[n];
-    if (is_on_path(b, node)) {
-      RLO_TRY(step_back(b, node));
+    if (has_slots(b, node, true)) {
+      step s;
+      rlo_status status = step_init(&s, &node->call, node->call.num_outputs);
+      if (status == RLO_OK) {
+        status = run_step(b, node, &s);
+      }
+      step_deinit(&s);
+      RLO_TRY(status);
     }
   }
   return RLO_OK;
@@ -314,13 +278,12 @@ static rlo_status compute(backward *b,
                           int32_t count,
                           uint32_t flags,
                           rlo_tensor **dxs) {
-  RLO_TRY(make_slots(b, y, xs, count));
-  mark_slots(b, y, xs, count);
+  RLO_TRY(find_paths(b, y, xs, count));
   RLO_TRY(check_path(b, y, xs, count, flags));
   RLO_TRY(run_backward(b, y, dy));
   for (int32_t i = 0; i < count; ++i) {
-    slot *s = find_slot(b, xs[i]->id);
-    if (s->is_on_path) {
+    slot *s = find_slot(b, xs[i]->id, true);
+    if (s != NULL) {
       RLO_TRY(add_up(s, &dxs[i]));
     }
   }
@@ -341,6 +304,7 @@ rlo_status rlo_tape_gradients(rlo_tape *tape,
   if (dxs == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
+  rlo__table_init(&b.slots, offsetof(slot, node));
   rlo__scope_enter();
   tape->is_computing = true;
   rlo_status status = compute(&b, y, dy, xs, count, flags, dxs);
@@ -348,10 +312,12 @@ rlo_status rlo_tape_gradients(rlo_tape *tape,
     status = rlo__scope_hand_out(tape->engine, dxs, count, out_dxs);
   }
   tape->is_computing = false;
-  for (int32_t s = 0; s < b.num_slots; ++s) {
-    rlo__tensor_list_release(b.slots[s].dxs, b.slots[s].count);
+  slot *s = NULL;
+  while ((s = rlo__table_remove_oldest(&b.slots)) != NULL) {
+    rlo__tensor_list_release(s->dxs, s->count);
+    rlo__free(s);
   }
-  rlo__free(b.slots);
+  rlo__table_deinit(&b.slots);
   rlo__tensor_list_release(dxs, count);
   rlo__scope_leave();
   return status;
@@ -429,44 +395,35 @@ typedef struct product {
   const rlo_kernel_config *kernel;
   rlo_gradient_config gradient;
   int32_t num_dys;
-  const rlo_shape **input_shapes;
   rlo_shape *output_shapes;
-  rlo_tensor **dys, **outputs, **dxs;
-  bool *wants;
+  rlo_tensor **outputs;
   rlo__tape_node *node;
+  step step;
 } product;
 
-static rlo_status make_room(product *p) {
-  size_t num_inputs = (size_t)p->call.num_inputs;
-  size_t num_dys = (size_t)p->num_dys;
-  p->input_shapes = rlo__alloc_array(num_inputs, sizeof(rlo_shape *));
-  p->output_shapes = rlo__alloc_array(num_dys, sizeof *p->output_shapes);
-  p->dys = rlo__alloc_array(num_dys, sizeof(rlo_tensor *));
-  p->outputs = rlo__alloc_array(num_dys, sizeof(rlo_tensor *));
-  p->dxs = rlo__alloc_array(num_inputs, sizeof(rlo_tensor *));
-  p->wants = rlo__alloc_array(num_inputs, sizeof *p->wants);
-  return p->input_shapes == NULL || p->output_shapes == NULL ||
-                 p->dys == NULL || p->outputs == NULL || p->dxs == NULL ||
-                 p->wants == NULL
-             ? RLO_OUT_OF_MEMORY
-             : RLO_OK;
-}
-
-/* Reports every error of the arguments, before a kernel runs. */
-static rlo_status check_dys(product *p, rlo_tensor *const *dys) {
+/* Infers the results, and reports every error of the arguments, before a kernel
+ * runs. */
+static rlo_status check_dys(const product *p, rlo_tensor *const *dys) {
   const rlo_kernel_call *r = &p->call;
   int32_t count = 0;
-  for (int32_t n = 0; n < r->num_inputs; ++n) {
-    p->input_shapes[n] = rlo_tensor_shape(r->inputs[n]);
+  const rlo_shape **inputs =
+      rlo__alloc_array((size_t)r->num_inputs, sizeof(rlo_shape *));
+  if (inputs == NULL) {
+    return RLO_OUT_OF_MEMORY;
   }
-  RLO_TRY(rlo_infer_kernel(r->engine,
-                           r->kernel_name,
-                           p->input_shapes,
-                           r->num_inputs,
-                           r->attributes,
-                           p->output_shapes,
-                           p->num_dys,
-                           &count));
+  for (int32_t n = 0; n < r->num_inputs; ++n) {
+    inputs[n] = rlo_tensor_shape(r->inputs[n]);
+  }
+  rlo_status status = rlo_infer_kernel(r->engine,
+                                       r->kernel_name,
+                                       inputs,
+                                       r->num_inputs,
+                                       r->attributes,
+                                       p->output_shapes,
+                                       p->num_dys,
+                                       &count);
+  rlo__free(inputs);
+  RLO_TRY(status);
   if (count != p->num_dys) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s' has %d results, and there are %d dys",
@@ -483,15 +440,10 @@ static rlo_status check_dys(product *p, rlo_tensor *const *dys) {
 }
 
 /* Runs the kernel if its gradient saves results, and then the gradient. */
-static rlo_status run_product(product *p, rlo_tensor *const *dys) {
+static rlo_status run_product(product *p,
+                              rlo_tensor *const *dys,
+                              const bool *wants) {
   rlo_kernel_call *r = &p->call;
-  for (int32_t k = 0; k < p->num_dys; ++k) {
-    p->dys[k] = rlo_tensor_retain(dys[k]);
-    if (p->dys[k] == NULL) {
-      RLO_TRY(rlo__gradient_constant(
-          r->engine, &p->output_shapes[k], RLO_DTYPE_ZERO, &p->dys[k]));
-    }
-  }
   if (rlo__gradient_saves_outputs(&p->gradient, p->kernel)) {
     RLO_TRY(rlo_run_kernel(r->engine,
                            r->kernel_name,
@@ -501,16 +453,23 @@ static rlo_status run_product(product *p, rlo_tensor *const *dys) {
                            p->outputs,
                            p->num_dys,
                            NULL));
+    r->outputs = p->outputs;
     r->num_outputs = p->num_dys;
   }
   const rlo__record record = {.call = r, .config = p->kernel};
   RLO_TRY(rlo__tape_node_create(&record, &p->gradient, &p->node));
-  rlo_gradient_call call = p->node->call;
-  call.dys = p->dys;
-  call.num_outputs = p->num_dys;
-  call.wants = p->wants;
-  call.dxs = p->dxs;
-  return rlo__gradient_run(&p->gradient, &call);
+  RLO_TRY(step_init(&p->step, &p->node->call, p->num_dys));
+  for (int32_t k = 0; k < p->num_dys; ++k) {
+    p->step.dys[k] = rlo_tensor_retain(dys[k]);
+    if (dys[k] == NULL) {
+      RLO_TRY(rlo__gradient_constant(
+          r->engine, &p->output_shapes[k], RLO_DTYPE_ZERO, &p->step.dys[k]));
+    }
+  }
+  for (int32_t n = 0; n < r->num_inputs; ++n) {
+    p->step.wants[n] = wants == NULL || wants[n];
+  }
+  return rlo__gradient_run(&p->gradient, &p->step.call);
 }
 
 rlo_status rlo_vjp(rlo_engine *engine,
@@ -524,40 +483,36 @@ rlo_status rlo_vjp(rlo_engine *engine,
                    rlo_tensor **out_dxs) {
   RLO_REQUIRE(engine, kernel_name, inputs, dys, out_dxs);
   RLO_TRY(check_product(engine, kernel_name, num_inputs, dys, num_dys));
-  product p = {.call = {.engine = engine,
-                        .inputs = inputs,
-                        .num_inputs = num_inputs,
-                        .attributes = attributes},
-               .num_dys = num_dys};
+  product p = {.num_dys = num_dys};
   rlo__bound_kernel *bound = NULL;
   if (!rlo__gradient_find(engine, kernel_name, &p.gradient)) {
     return rlo__gradient_fail_missing(kernel_name);
   }
   RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, &bound, NULL));
-  p.call.kernel_name = p.gradient.kernel_name;
   p.kernel = &bound->config;
-  p.call.input_names = bound->config.input_names;
-  p.call.num_input_names = bound->config.num_input_names;
+  p.call = (rlo_kernel_call){.engine = engine,
+                             .kernel_name = p.gradient.kernel_name,
+                             .inputs = inputs,
+                             .num_inputs = num_inputs,
+                             .input_names = p.kernel->input_names,
+                             .num_input_names = p.kernel->num_input_names,
+                             .attributes = attributes};
+  p.output_shapes = rlo__alloc_array((size_t)num_dys, sizeof *p.output_shapes);
+  p.outputs = rlo__alloc_array((size_t)num_dys, sizeof(rlo_tensor *));
   rlo__scope_enter();
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(
-      rlo__kernel_check_inputs(&bound->config, engine, inputs, num_inputs));
-  RLO_TRY_GOTO(make_room(&p));
-  p.call.outputs = p.outputs;
+  rlo_status status =
+      p.output_shapes != NULL && p.outputs != NULL
+          ? rlo__kernel_check_inputs(p.kernel, engine, inputs, num_inputs)
+          : RLO_OUT_OF_MEMORY;
+  RLO_TRY_GOTO(status);
   RLO_TRY_GOTO(check_dys(&p, dys));
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    p.wants[n] = wants == NULL || wants[n];
-  }
-  RLO_TRY_GOTO(run_product(&p, dys));
-  status = rlo__scope_hand_out(engine, p.dxs, num_inputs, out_dxs);
+  RLO_TRY_GOTO(run_product(&p, dys, wants));
+  status = rlo__scope_hand_out(engine, p.step.dxs, num_inputs, out_dxs);
 fail:
+  step_deinit(&p.step);
   rlo__tape_node_release(p.node);
-  rlo__tensor_list_release(p.dxs, num_inputs);
-  rlo__tensor_list_release(p.dys, num_dys);
   rlo__tensor_list_release(p.outputs, num_dys);
-  rlo__free(p.wants);
   rlo__free(p.output_shapes);
-  rlo__free(p.input_shapes);
   rlo__bound_kernel_release(bound);
   rlo__scope_leave();
   return status;
