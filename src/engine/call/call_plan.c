@@ -13,105 +13,63 @@
 
 /* ---------------------------------------------------------------------- key */
 
-void rlo__call_key_init(rlo__call_key *key) {
-  key->words = key->few;
-  key->count = 0;
-  key->capacity = sizeof key->few / sizeof key->few[0];
-}
+static rlo_status hash_attributes(rlo__shape_table *shapes,
+                                  const rlo_attributes *attributes,
+                                  rlo__hash *hash);
 
-void rlo__call_key_deinit(rlo__call_key *key) {
-  rlo__small_array_free(key->words, key->few);
-}
-
-rlo_status rlo__call_key_grow(rlo__call_key *key) {
-  uint64_t *more = rlo__alloc_array(key->capacity * 2, sizeof *more);
-  if (more == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  memcpy(more, key->words, key->count * sizeof *more);
-  rlo__small_array_free(key->words, key->few);
-  key->words = more;
-  key->capacity *= 2;
-  return RLO_OK;
-}
-
-static rlo_status push_bytes(rlo__call_key *key, const char *text) {
-  size_t length = strlen(text);
-  RLO_TRY(rlo__call_key_push(key, length));
-  for (size_t i = 0; i < length; i += 8) {
-    uint64_t word = 0;
-    memcpy(&word, text + i, length - i < 8 ? length - i : 8);
-    RLO_TRY(rlo__call_key_push(key, word));
-  }
-  return RLO_OK;
-}
-
-static rlo_status push_shape(rlo__shape_table *shapes,
-                             rlo__call_key *key,
-                             const rlo_shape *shape) {
+static rlo_status hash_shape(rlo__shape_table *shapes,
+                             const rlo_shape *shape,
+                             rlo__hash *hash) {
   rlo__shared_shape *shared = NULL;
   RLO_TRY(rlo__shape_table_get(shapes, shape, &shared));
-  uint64_t id = shared->id;
+  rlo__hash_u64(hash, shared->id);
   /* An id is never reused: without the shape, the key matches nothing. */
   rlo__shared_shape_release(shapes, shared);
-  return rlo__call_key_push(key, id);
+  return RLO_OK;
 }
 
-static rlo_status push_attributes(rlo__shape_table *shapes,
-                                  rlo__call_key *key,
-                                  const rlo_attributes *attributes);
-
-/* Value i of an attribute: what is no integer is a double. */
-static rlo_status push_value(rlo__shape_table *shapes,
-                             rlo__call_key *key,
+/* Adds value i of an attribute: what is no integer is a double. */
+static rlo_status hash_value(rlo__shape_table *shapes,
                              const rlo_attribute *attribute,
-                             int32_t i) {
+                             int32_t i,
+                             rlo__hash *hash) {
   const bool is_list = (attribute->type & RLO_ATTRIBUTE_LIST) != 0;
   uint64_t word = 0;
   switch (attribute->type & ~(uint32_t)RLO_ATTRIBUTE_LIST) {
     case RLO_ATTRIBUTE_STRING:
-      return push_bytes(
-          key, is_list ? attribute->value.strings[i] : attribute->value.string);
+      rlo__hash_string(
+          hash,
+          is_list ? attribute->value.strings[i] : attribute->value.string);
+      return RLO_OK;
     case RLO_ATTRIBUTE_SHAPE:
-      return push_shape(shapes, key, &attribute->value.shapes[i]);
+      return hash_shape(shapes, &attribute->value.shapes[i], hash);
     case RLO_ATTRIBUTE_MAP:
-      RLO_TRY(rlo__call_key_push(key, (uint64_t)attribute->value.map->count));
-      return push_attributes(shapes, key, attribute->value.map);
+      rlo__hash_i64(hash, attribute->value.map->count);
+      return hash_attributes(shapes, attribute->value.map, hash);
     default:
       memcpy(&word,
              is_list ? &attribute->value.i64s[i] : &attribute->value.i64,
              sizeof word);
-      return rlo__call_key_push(key, word);
+      rlo__hash_u64(hash, word);
+      return RLO_OK;
   }
 }
 
-static rlo_status push_attributes(rlo__shape_table *shapes,
-                                  rlo__call_key *key,
-                                  const rlo_attributes *attributes) {
-  for (int32_t i = 0; i < attributes->count; ++i) {
-    const rlo_attribute *attribute = &attributes->items[i];
-    RLO_TRY(push_bytes(key, attribute->name));
-    const bool is_list = (attribute->type & RLO_ATTRIBUTE_LIST) != 0;
-    const int32_t count = is_list ? attribute->count : 1;
-    RLO_TRY(rlo__call_key_push(key, attribute->type));
-    RLO_TRY(rlo__call_key_push(key, (uint64_t)count));
-    for (int32_t k = 0; k < count; ++k) {
-      rlo_status status = push_value(shapes, key, attribute, k);
-      if (status != RLO_OK) {
-        return rlo__status_prefix(status, "'%s': ", attribute->name);
-      }
+static rlo_status hash_attributes(rlo__shape_table *shapes,
+                                  const rlo_attributes *attributes,
+                                  rlo__hash *hash) {
+  for (int32_t n = 0; attributes != NULL && n < attributes->count; ++n) {
+    const rlo_attribute *item = &attributes->items[n];
+    const bool is_list = (item->type & RLO_ATTRIBUTE_LIST) != 0;
+    const int32_t count = is_list ? item->count : 1;
+    rlo__hash_string(hash, item->name);
+    rlo__hash_u64(hash, (uint64_t)item->type << 32 | (uint32_t)count);
+    for (int32_t i = 0; i < count; ++i) {
+      RLO_TRY(rlo__status_prefix(
+          hash_value(shapes, item, i, hash), "'%s': ", item->name));
     }
   }
   return RLO_OK;
-}
-
-static uint64_t hash_key(const rlo__call_key *key) {
-  uint64_t hash = 0x9e3779b97f4a7c15ULL;
-  for (size_t i = 0; i < key->count; ++i) {
-    hash = (hash ^ key->words[i]) * 0xff51afd7ed558ccdULL;
-    hash ^= hash >> 32;
-  }
-  return hash;
 }
 
 /* -------------------------------------------------------------------- plans */
@@ -147,15 +105,12 @@ void rlo__call_plan_release(rlo__call_plan *plan) {
 /* Creates a plan with room for its parts: all that is not set is 0 or NULL. */
 static rlo_status create(rlo__call_plans *plans,
                          rlo__backend_instance *instance,
-                         const rlo__call_key *key,
                          int32_t num_inputs,
                          int32_t num_outputs,
                          rlo__call_plan **out_plan) {
-  const size_t key_length = key != NULL ? key->count : 0;
   rlo__call_plan *made =
       rlo__alloc(sizeof *made + (size_t)num_outputs * sizeof *made->outputs +
-                 (size_t)num_inputs * sizeof *made->inputs +
-                 key_length * sizeof *made->key);
+                 (size_t)num_inputs * sizeof *made->inputs);
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -166,11 +121,6 @@ static rlo_status create(rlo__call_plans *plans,
   made->num_outputs = num_outputs;
   made->outputs = (rlo__call_plan_output *)(void *)(made + 1);
   made->inputs = (const rlo_shape **)(void *)(made->outputs + num_outputs);
-  made->key = (uint64_t *)(void *)(made->inputs + num_inputs);
-  made->key_length = key_length;
-  if (key != NULL) {
-    memcpy(made->key, key->words, key_length * sizeof *made->key);
-  }
   *out_plan = made;
   return RLO_OK;
 }
@@ -238,8 +188,7 @@ static rlo_status fill_in(rlo__call_plan *plan, const rlo__copy_call *call) {
 rlo_status rlo__call_plans_init(rlo__call_plans *plans,
                                 rlo__shape_table *shapes,
                                 int32_t capacity) {
-  *plans = (rlo__call_plans){
-      .shapes = shapes, .capacity = (size_t)capacity, .next_id = 1};
+  *plans = (rlo__call_plans){.shapes = shapes, .capacity = (size_t)capacity};
   atomic_init(&plans->hits, 0);
   atomic_init(&plans->misses, 0);
   rlo__table_init(&plans->table, offsetof(rlo__call_plan, node));
@@ -248,18 +197,12 @@ rlo_status rlo__call_plans_init(rlo__call_plans *plans,
 
 static bool has_key(const void *entry, const void *key) {
   const rlo__call_plan *plan = entry;
-  const rlo__call_key *wanted = key;
-  return plan->key_length == wanted->count &&
-         memcmp(plan->key,
-                wanted->words,
-                wanted->count * sizeof *wanted->words) == 0;
+  return rlo__hash128_is_equal(plan->key, *(const rlo__hash128 *)key);
 }
 
 /* Under the mutex; retained. */
-static rlo__call_plan *find_locked(rlo__call_plans *plans,
-                                   const rlo__call_key *key,
-                                   uint64_t hash) {
-  rlo__call_plan *plan = rlo__table_find(&plans->table, hash, has_key, key);
+static rlo__call_plan *find_locked(rlo__call_plans *plans, rlo__hash128 key) {
+  rlo__call_plan *plan = rlo__table_find(&plans->table, key.low, has_key, &key);
   if (plan != NULL) {
     rlo__table_touch(&plans->table, plan);
     rlo__call_plan_retain(plan);
@@ -267,11 +210,9 @@ static rlo__call_plan *find_locked(rlo__call_plans *plans,
   return plan;
 }
 
-rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans,
-                                     const rlo__call_key *key) {
-  uint64_t hash = hash_key(key);
+rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans, rlo__hash128 key) {
   rlo__mutex_lock(&plans->mutex);
-  rlo__call_plan *found = find_locked(plans, key, hash);
+  rlo__call_plan *found = find_locked(plans, key);
   rlo__mutex_unlock(&plans->mutex);
   atomic_fetch_add_explicit(
       found != NULL ? &plans->hits : &plans->misses, 1, memory_order_relaxed);
@@ -281,15 +222,14 @@ rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans,
 /* Inserts a plan and returns it; or releases it and returns the one that
  * another thread inserted under the same key meanwhile. */
 static rlo__call_plan *insert(rlo__call_plans *plans,
-                              const rlo__call_key *key,
+                              rlo__hash128 key,
                               rlo__call_plan *plan) {
-  uint64_t hash = hash_key(key);
   rlo__call_plan *evicted = NULL;
   rlo__mutex_lock(&plans->mutex);
-  rlo__call_plan *first = find_locked(plans, key, hash);
+  rlo__call_plan *first = find_locked(plans, key);
   if (first == NULL) {
-    plan->id = plans->next_id++;
-    rlo__table_insert(&plans->table, rlo__call_plan_retain(plan), hash);
+    plan->key = key;
+    rlo__table_insert(&plans->table, rlo__call_plan_retain(plan), key.low);
     if (plans->table.count > plans->capacity) {
       evicted = rlo__table_remove_oldest(&plans->table);
     }
@@ -331,13 +271,13 @@ void rlo__call_plans_deinit(rlo__call_plans *plans) {
 
 static rlo_status create_op(rlo__call_plans *plans,
                             rlo__backend_instance *instance,
-                            const rlo__call_key *key,
+                            rlo__hash128 key,
                             const rlo__copy_call *call,
                             rlo__call_plan **out_plan) {
   rlo__call_plan *made = NULL;
   int32_t count = 0;
   RLO_TRY(rlo__copy_op_count(call, &count));
-  RLO_TRY(create(plans, instance, key, call->num_inputs, count, &made));
+  RLO_TRY(create(plans, instance, call->num_inputs, count, &made));
   made->op = call->op;
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     made->inputs[n] = call->inputs[n];
@@ -360,34 +300,22 @@ rlo_status rlo__call_plan_get(rlo__call_plans *plans,
                               const rlo_attributes *attributes,
                               rlo__call_plan **out_plan) {
   const rlo__copy_call call = {op, inputs, num_inputs, attributes};
-  rlo__call_key key;
-  rlo__call_key_init(&key);
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__call_key_push(&key, (uint64_t)(uintptr_t)op));
-  RLO_TRY_GOTO(rlo__call_key_push(&key, instance->id));
-  RLO_TRY_GOTO(rlo__call_key_push(&key, (uint64_t)num_inputs));
+  rlo__hash hash = rlo__hash_init((uint64_t)(uintptr_t)op);
+  rlo__hash_u64(&hash, instance->id << 32 | (uint32_t)num_inputs);
   for (int32_t n = 0; n < num_inputs; ++n) {
-    RLO_TRY_GOTO(rlo__call_key_push(&key, rlo__shared_shape_of(inputs[n])->id));
+    rlo__hash_u64(&hash, rlo__shared_shape_of(inputs[n])->id);
   }
-  if (attributes != NULL) {
-    status = push_attributes(plans->shapes, &key, attributes);
-    if (status != RLO_OK) {
-      rlo__status_prefix(status, "%s: ", op->name);
-      goto fail;
-    }
-  }
-  *out_plan = rlo__call_plans_find(plans, &key);
-  if (*out_plan == NULL) {
-    status = create_op(plans, instance, &key, &call, out_plan);
-  }
-fail:
-  rlo__call_key_deinit(&key);
-  return status;
+  RLO_TRY(rlo__status_prefix(
+      hash_attributes(plans->shapes, attributes, &hash), "%s: ", op->name));
+  const rlo__hash128 key = rlo__hash_finish(&hash);
+  *out_plan = rlo__call_plans_find(plans, key);
+  return *out_plan != NULL ? RLO_OK
+                           : create_op(plans, instance, key, &call, out_plan);
 }
 
 rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans,
                                        rlo__backend_instance *instance,
-                                       const rlo__call_key *key,
+                                       const rlo__hash128 *key,
                                        const rlo_chain *chain,
                                        rlo__shared_shape *shape,
                                        rlo__call_plan **out_plan) {
@@ -395,12 +323,12 @@ rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans,
   rlo_problem_list *problems = NULL;
   void *program = NULL;
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(create(plans, instance, key, 0, 1, &made));
+  RLO_TRY_GOTO(create(plans, instance, 0, 1, &made));
   made->outputs[0].shape = rlo__shared_shape_retain(shape);
   RLO_TRY_GOTO(rlo_chain_lower(chain, &shape->shape, &problems));
   RLO_TRY_GOTO(rlo__backend_instance_prepare(instance, problems, &program));
   atomic_store(&made->outputs[0].program, program);
-  *out_plan = key != NULL ? insert(plans, key, made) : made;
+  *out_plan = key != NULL ? insert(plans, *key, made) : made;
   return RLO_OK;
 fail:
   rlo__call_plan_release(made);

@@ -2,6 +2,7 @@
 #ifndef RLO_ENGINE_CALL_PLAN_H
 #define RLO_ENGINE_CALL_PLAN_H
 
+#include "base/hash.h"
 #include "base/status.h"
 #include "base/table.h"
 #include "base/thread.h"
@@ -15,7 +16,6 @@ typedef struct rlo__call_plans {
   rlo__shape_table *shapes;
   rlo__mutex mutex;
   size_t capacity;
-  uint64_t next_id;
   atomic_int_fast64_t hits, misses;
   rlo__table table;
 } rlo__call_plans;
@@ -28,28 +28,6 @@ void rlo__call_plans_deinit(rlo__call_plans *plans);
 /** Drops every plan of an instance; NULL: of all. */
 void rlo__call_plans_forget(rlo__call_plans *plans,
                             const rlo__backend_instance *instance);
-
-/** The identity of a call: 64-bit words, on the stack while they are few. Not
- *  copied. */
-typedef struct rlo__call_key {
-  uint64_t few[96];
-  uint64_t *words;
-  size_t count, capacity;
-} rlo__call_key;
-
-void rlo__call_key_init(rlo__call_key *key);
-void rlo__call_key_deinit(rlo__call_key *key);
-/** Makes room for another word. RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status rlo__call_key_grow(rlo__call_key *key);
-
-RLO_NODISCARD static inline rlo_status rlo__call_key_push(rlo__call_key *key,
-                                                          uint64_t word) {
-  if (key->count == key->capacity) {
-    RLO_TRY(rlo__call_key_grow(key));
-  }
-  key->words[key->count++] = word;
-  return RLO_OK;
-}
 
 /** One result of a plan. */
 typedef struct rlo__call_plan_output {
@@ -69,10 +47,8 @@ typedef struct rlo__call_plan {
   /** Borrowed: plans do not outlive it. */
   rlo__call_plans *plans;
   rlo__table_node node;
-  /** A number above 0; never reused. */
-  uint64_t id;
-  uint64_t *key;
-  size_t key_length;
+  /** Stands for the call: no two calls are expected to have one hash. */
+  rlo__hash128 key;
   /** Retained. */
   rlo__backend_instance *instance;
   /** NULL for chains and fused operations, which have their program from the
@@ -104,8 +80,7 @@ RLO_NODISCARD rlo_status rlo__call_plan_get(rlo__call_plans *plans,
                                             rlo__call_plan **out_plan);
 
 /** Finds a plan by its key; NULL if there is none. Counts a hit or a miss. */
-rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans,
-                                     const rlo__call_key *key);
+rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans, rlo__hash128 key);
 
 /**
  * Creates the plan of a chain and inserts it under a key. If another thread
@@ -116,7 +91,7 @@ rlo__call_plan *rlo__call_plans_find(rlo__call_plans *plans,
 RLO_NODISCARD rlo_status
 rlo__call_plan_create_chain(rlo__call_plans *plans,
                             rlo__backend_instance *instance,
-                            const rlo__call_key *key,
+                            const rlo__hash128 *key,
                             const rlo_chain *chain,
                             rlo__shared_shape *shape,
                             rlo__call_plan **out_plan);

@@ -9,6 +9,10 @@
 #include "engine/call/profile.h"
 #include "engine/parts.h"
 
+/* What separates the keys of trees from those of single operations, which begin
+ * with an address. */
+enum { FUSED = 1 };
+
 /* A copy operation that waits: the state of a pending tensor. Constant. */
 typedef struct deferred {
   atomic_int_fast64_t num_references;
@@ -114,10 +118,10 @@ typedef struct node {
 typedef struct tree {
   node root;
   int32_t num_ops;
-  /** The ids of the plans, each with the output that is taken and what follows
-   *  for its inputs; 0 for a leaf. A plan stands for its operation, its shapes
-   *  and the number of its inputs. */
-  rlo__call_key key;
+  /** Of the keys of the plans, each with the output that is taken and what
+   *  follows for its inputs; -1 for a leaf. A plan stands for its operation,
+   * its shapes and the number of its inputs. */
+  rlo__hash hash;
   /** The bytes of the leaves, retained, in the order in which the chain numbers
    *  its operands. */
   rlo__allocation **leaves;
@@ -141,7 +145,6 @@ static void tree_deinit(tree *t) {
   }
   rlo__free(t->leaves);
   rlo__free(t->shapes);
-  rlo__call_key_deinit(&t->key);
   node_deinit(&t->root);
 }
 
@@ -149,7 +152,7 @@ static rlo_status add_leaf(tree *t,
                            rlo_tensor *tensor,
                            const rlo_shape *shape) {
   const size_t count = (size_t)t->num_leaves;
-  RLO_TRY(rlo__call_key_push(&t->key, 0));
+  rlo__hash_i64(&t->hash, -1);
   RLO_TRY(rlo__array_reserve(
       &t->leaves, sizeof(rlo__allocation *), count + 1, &t->leaves_capacity));
   RLO_TRY(rlo__array_reserve(
@@ -166,8 +169,9 @@ static rlo_status add_leaf(tree *t,
 static rlo_status add_op(tree *t, node *n) {
   const deferred *d = n->pending;
   ++t->num_ops;
-  RLO_TRY(rlo__call_key_push(&t->key, d->plan->id));
-  RLO_TRY(rlo__call_key_push(&t->key, (uint64_t)d->output));
+  rlo__hash_i64(&t->hash, d->output);
+  rlo__hash_u64(&t->hash, d->plan->key.high);
+  rlo__hash_u64(&t->hash, d->plan->key.low);
   n->inputs = rlo__alloc_array((size_t)d->num_inputs, sizeof *n->inputs);
   if (n->inputs == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -214,12 +218,13 @@ static rlo_status run_fused(const tree *t,
                             rlo__shared_shape *shape,
                             rlo__allocation **out_allocation) {
   const rlo__call_plan *plan = t->root.pending->plan;
-  rlo__call_plan *fused = rlo__call_plans_find(plan->plans, &t->key);
+  const rlo__hash128 key = rlo__hash_finish(&t->hash);
+  rlo__call_plan *fused = rlo__call_plans_find(plan->plans, key);
   if (fused == NULL) {
     rlo_chain *chain = NULL;
     RLO_TRY(make_chain(&t->root, &chain));
     rlo_status status = rlo__call_plan_create_chain(
-        plan->plans, plan->instance, &t->key, chain, shape, &fused);
+        plan->plans, plan->instance, &key, chain, shape, &fused);
     rlo_chain_release(chain);
     RLO_TRY(status);
   }
@@ -270,17 +275,11 @@ static rlo_status deferred_run(void *state,
                                rlo__shared_shape *shape,
                                rlo__allocation **out_allocation) {
   deferred *d = state;
-  tree t = {.root = {d, NULL}};
+  tree t = {.root = {d, NULL}, .hash = rlo__hash_init(FUSED)};
   rlo__profile_run run;
   deferred_retain(d);
-  rlo__call_key_init(&t.key);
   rlo__profile_run_begin(d->inputs[0]->engine->profiler, &run);
-  /* Leading 0 separates the keys of trees from those of single operations,
-   * which begin with an address. */
-  rlo_status status = rlo__call_key_push(&t.key, 0);
-  if (status == RLO_OK) {
-    status = add_op(&t, &t.root);
-  }
+  rlo_status status = add_op(&t, &t.root);
   bool is_alone = status == RLO_OK && t.num_ops == 1;
   if (status == RLO_OK && !is_alone) {
     status = run_fused(&t, shape, out_allocation);
