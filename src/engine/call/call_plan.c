@@ -360,8 +360,11 @@ rlo_status rlo__call_plan_run(rlo__call_plan *plan,
     operands[n] = inputs[n]->memory;
   }
   RLO_TRY_GOTO(get_program(plan, output, &program));
-  RLO_TRY_GOTO(rlo__allocation_create(
-      instance, result->shape->bytes, result->shape->has_gaps, &allocation));
+  RLO_TRY_GOTO(rlo__allocation_create(instance,
+                                      result->shape->bytes,
+                                      result->shape->has_gaps,
+                                      NULL,
+                                      &allocation));
   if (result->shape->bytes > 0) {
     RLO_TRY_GOTO(rlo__backend_instance_run(
         instance, program, operands, allocation->memory));

@@ -151,6 +151,6 @@ RLO_NODISCARD rlo_status rlo__fusion_create(rlo__call_plan *plan,
                                             int32_t output,
                                             rlo_tensor *const *inputs,
                                             int32_t num_inputs,
-                                            rlo__pending *out_pending);
+                                            rlo__pending **out_pending);
 
 #endif

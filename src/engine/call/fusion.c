@@ -13,39 +13,33 @@
  * with an address. */
 enum { FUSED = 1 };
 
-/* A copy operation that waits: the state of a pending tensor. Constant. */
+/* A copy operation that waits. Constant. */
 typedef struct deferred {
-  atomic_int_fast64_t num_references;
+  /** First, so that a pointer to one is a pointer to the other. */
+  rlo__pending pending;
   /** Retained, as are the inputs. */
   rlo__call_plan *plan;
   int32_t output;
   /** The largest number of operations that may be fused into it, itself
-   *  included. */
+   *  included; and with the inputs of these that do not wait. */
   int32_t num_ops;
+  size_t num_nodes;
   int32_t num_inputs;
   rlo_tensor *inputs[];
 } deferred;
 
-static rlo_status deferred_run(void *state,
-                               rlo__shared_shape *shape,
-                               rlo__allocation **out_allocation);
-
-static const rlo__backend_instance *deferred_instance(const void *state) {
-  const deferred *d = state;
-  return d->plan->instance;
+/* Retained; NULL for a tensor that is not pending. Only this file makes pending
+ * tensors. */
+static deferred *peek(rlo_tensor *tensor) {
+  return (deferred *)rlo__tensor_peek(tensor);
 }
 
-static void deferred_retain(void *state) {
-  deferred *d = state;
-  atomic_fetch_add_explicit(&d->num_references, 1, memory_order_relaxed);
+static void release(deferred *d) {
+  rlo__pending_release((rlo__pending *)d);
 }
 
-static void deferred_release(void *state) {
-  deferred *d = state;
-  if (d == NULL || atomic_fetch_sub_explicit(
-                       &d->num_references, 1, memory_order_acq_rel) != 1) {
-    return;
-  }
+static void deferred_destroy(rlo__pending *pending) {
+  deferred *d = (deferred *)pending;
   for (int32_t n = 0; n < d->num_inputs; ++n) {
     rlo__tensor_drop(d->inputs[n]);
   }
@@ -53,71 +47,66 @@ static void deferred_release(void *state) {
   rlo__free(d);
 }
 
-static const rlo__pending_ops deferred_ops = {
-    deferred_run, deferred_instance, deferred_retain, deferred_release};
-
-/* Retained; NULL for a tensor that is not pending. Only this file makes pending
- * tensors. */
-static deferred *peek(rlo_tensor *tensor) {
-  rlo__allocation *allocation = NULL;
-  rlo__pending pending = {NULL, NULL};
-  rlo__tensor_peek(tensor, &allocation, &pending);
-  rlo__allocation_release(allocation);
-  return pending.state;
-}
-
-static int32_t count_ops(rlo_tensor *tensor) {
-  deferred *d = peek(tensor);
-  int32_t count = d != NULL ? d->num_ops : 0;
-  deferred_release(d);
-  return count;
-}
+static rlo_status deferred_run(rlo__pending *pending,
+                               rlo__shared_shape *shape,
+                               rlo__allocation **out_allocation);
 
 rlo_status rlo__fusion_create(rlo__call_plan *plan,
                               int32_t output,
                               rlo_tensor *const *inputs,
                               int32_t num_inputs,
-                              rlo__pending *out_pending) {
+                              rlo__pending **out_pending) {
   int32_t num_ops = 1;
+  size_t num_nodes = 1;
   for (int32_t n = 0; n < num_inputs; ++n) {
-    int32_t count = count_ops(inputs[n]);
-    if (num_ops + count > RLO__MAX_FUSED_OPS) {
+    deferred *behind = peek(inputs[n]);
+    if (behind != NULL && num_ops + behind->num_ops > RLO__MAX_FUSED_OPS) {
       /* Stay within the limit: this input is not fused with. */
+      release(behind);
+      behind = NULL;
       RLO_TRY(rlo_tensor_materialize(inputs[n]));
-      count = 0;
     }
-    num_ops += count;
+    num_ops += behind != NULL ? behind->num_ops : 0;
+    num_nodes += behind != NULL ? behind->num_nodes : 1;
+    release(behind);
   }
   deferred *made =
       rlo__alloc(sizeof *made + (size_t)num_inputs * sizeof(rlo_tensor *));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&made->num_references, 1);
+  atomic_init(&made->pending.num_references, 1);
+  made->pending.instance = plan->instance;
+  made->pending.run = deferred_run;
+  made->pending.destroy = deferred_destroy;
   made->plan = rlo__call_plan_retain(plan);
   made->output = output;
   made->num_ops = num_ops;
+  made->num_nodes = num_nodes;
   made->num_inputs = num_inputs;
   for (int32_t n = 0; n < num_inputs; ++n) {
     made->inputs[n] = rlo__tensor_hold(inputs[n]);
   }
-  *out_pending = (rlo__pending){&deferred_ops, made};
+  *out_pending = &made->pending;
   return RLO_OK;
 }
 
 /* --------------------------------------------------- a tree of operations */
 
-/* An operation of a tree. Inputs that are leaves are not pending. */
+/* An operation of a tree, retained, which the nodes of its inputs follow; or a
+ * leaf. */
 typedef struct node {
-  deferred *pending;
-  struct node *inputs;
+  /** NULL: a leaf. */
+  deferred *op;
+  /** That of a leaf, which a plan holds. */
+  const rlo_shape *shape;
 } node;
 
 /* A snapshot of what was pending behind a tensor: other threads may compute any
  * of it meanwhile. */
 typedef struct tree {
-  node root;
-  int32_t num_ops;
+  node *nodes;
+  int32_t num_nodes, num_ops;
   /** Of the keys of the plans, each with the output that is taken and what
    *  follows for its inputs; -1 for a leaf. A plan stands for its operation,
    * its shapes and the number of its inputs. */
@@ -125,104 +114,73 @@ typedef struct tree {
   /** The bytes of the leaves, retained, in the order in which the chain numbers
    *  its operands. */
   rlo__allocation **leaves;
-  /** Their shapes, which the plans hold, and room for one more. */
-  const rlo_shape **shapes;
   int32_t num_leaves;
-  size_t leaves_capacity, shapes_capacity;
 } tree;
 
-static void node_deinit(node *n) {
-  for (int32_t i = 0; n->inputs != NULL && i < n->pending->num_inputs; ++i) {
-    node_deinit(&n->inputs[i]);
-  }
-  rlo__free(n->inputs);
-  deferred_release(n->pending);
-}
-
 static void tree_deinit(tree *t) {
+  for (int32_t n = 0; n < t->num_nodes; ++n) {
+    release(t->nodes[n].op);
+  }
   for (int32_t n = 0; n < t->num_leaves; ++n) {
     rlo__allocation_release(t->leaves[n]);
   }
+  rlo__free(t->nodes);
   rlo__free(t->leaves);
-  rlo__free(t->shapes);
-  node_deinit(&t->root);
 }
 
-static rlo_status add_leaf(tree *t,
-                           rlo_tensor *tensor,
-                           const rlo_shape *shape) {
-  const size_t count = (size_t)t->num_leaves;
-  rlo__hash_i64(&t->hash, -1);
-  RLO_TRY(rlo__array_reserve(
-      &t->leaves, sizeof(rlo__allocation *), count + 1, &t->leaves_capacity));
-  RLO_TRY(rlo__array_reserve(
-      &t->shapes, sizeof(rlo_shape *), count + 2, &t->shapes_capacity));
-  RLO_TRY(rlo__tensor_need(
-      tensor, t->root.pending->plan->instance, &t->leaves[count]));
-  t->shapes[count] = shape;
-  ++t->num_leaves;
-  return RLO_OK;
-}
-
-/* Adds an operation and what its inputs are pending on. A tensor that another
- * instance computes is a leaf, whose bytes are copied, and so are indices. */
-static rlo_status add_op(tree *t, node *n) {
-  const deferred *d = n->pending;
+/* Adds an operation, whose reference this takes over, and what its inputs are
+ * pending on. A tensor that another instance computes is a leaf, whose bytes
+ * are copied, and so are indices. */
+static rlo_status add_op(tree *t, deferred *d) {
+  t->nodes[t->num_nodes++].op = d;
   ++t->num_ops;
   rlo__hash_i64(&t->hash, d->output);
   rlo__hash_u64(&t->hash, d->plan->key.high);
   rlo__hash_u64(&t->hash, d->plan->key.low);
-  n->inputs = rlo__alloc_array((size_t)d->num_inputs, sizeof *n->inputs);
-  if (n->inputs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
   for (int32_t i = 0; i < d->num_inputs; ++i) {
     bool is_leaf =
         i > 0 && rlo__copy_op_has(d->plan->op, RLO__COPY_TAKES_INDICES);
     deferred *behind = is_leaf ? NULL : peek(d->inputs[i]);
     if (behind != NULL && behind->plan->instance == d->plan->instance) {
-      n->inputs[i].pending = behind;
-      RLO_TRY(add_op(t, &n->inputs[i]));
+      RLO_TRY(add_op(t, behind));
     } else {
-      deferred_release(behind);
-      RLO_TRY(add_leaf(t, d->inputs[i], d->plan->inputs[i]));
+      release(behind);
+      rlo__hash_i64(&t->hash, -1);
+      t->nodes[t->num_nodes++].shape = d->plan->inputs[i];
+      RLO_TRY(rlo__tensor_need(
+          d->inputs[i], d->plan->instance, &t->leaves[t->num_leaves++]));
     }
   }
   return RLO_OK;
 }
 
-static rlo_status make_chain(const node *n, rlo_chain **out_chain);
-
-/* The chain of an input: of the operation behind it, or of a leaf. */
-static rlo_status make_input_chain(const void *parent,
-                                   int32_t n,
-                                   rlo_chain **out_chain) {
-  const node *above = parent;
-  return above->inputs[n].pending != NULL
-             ? make_chain(&above->inputs[n], out_chain)
-             : rlo_chain_create(above->pending->plan->inputs[n], out_chain);
-}
-
-static rlo_status make_chain(const node *n, rlo_chain **out_chain) {
-  const deferred *d = n->pending;
-  return rlo__copy_op_chain(d->plan->op,
-                            make_input_chain,
-                            n,
-                            d->num_inputs,
-                            d->plan->attributes,
-                            d->output,
-                            out_chain);
+/* Makes the chain of the node that *next points to, and moves it behind that.
+ */
+static rlo_status make_chain(void *payload, int32_t n, rlo_chain **out_chain) {
+  (void)n;
+  const node **next = payload;
+  const node *first = (*next)++;
+  const deferred *d = first->op;
+  return d == NULL ? rlo_chain_create(first->shape, out_chain)
+                   : rlo__copy_op_chain(d->plan->op,
+                                        make_chain,
+                                        next,
+                                        d->num_inputs,
+                                        d->plan->attributes,
+                                        d->output,
+                                        out_chain);
 }
 
 static rlo_status run_fused(const tree *t,
                             rlo__shared_shape *shape,
                             rlo__allocation **out_allocation) {
-  const rlo__call_plan *plan = t->root.pending->plan;
+  const rlo__call_plan *plan = t->nodes[0].op->plan;
   const rlo__hash128 key = rlo__hash_finish(&t->hash);
   rlo__call_plan *fused = rlo__call_plans_find(plan->plans, key);
   if (fused == NULL) {
+    const node *next = t->nodes;
     rlo_chain *chain = NULL;
-    RLO_TRY(make_chain(&t->root, &chain));
+    RLO_TRY(make_chain(&next, 0, &chain));
     rlo_status status = rlo__call_plan_create_chain(
         plan->plans, plan->instance, &key, chain, shape, &fused);
     rlo_chain_release(chain);
@@ -234,52 +192,69 @@ static rlo_status run_fused(const tree *t,
   return status;
 }
 
-/* Appends the operations of a tree in the order in which they apply, "A+B". */
-static void append_names(const node *n, rlo__str *name) {
-  for (int32_t i = 0; i < n->pending->num_inputs; ++i) {
-    if (n->inputs[i].pending != NULL) {
-      append_names(&n->inputs[i], name);
-    }
+/* Appends the operations of a tree in the order in which they apply, "A+B", and
+ * the shapes of its leaves. @return the node behind it. */
+static const node *describe(const node *n,
+                            rlo__str *name,
+                            const rlo_shape ***next_shape) {
+  const deferred *d = n->op;
+  if (d == NULL) {
+    *(*next_shape)++ = n->shape;
+    return n + 1;
+  }
+  ++n;
+  for (int32_t i = 0; i < d->num_inputs; ++i) {
+    n = describe(n, name, next_shape);
   }
   rlo__str_printf(
-      name, "%s%s", name->length == 0 ? "" : "+", n->pending->plan->op->name);
+      name, "%s%s", name->length == 0 ? "" : "+", d->plan->op->name);
+  return n;
 }
 
-/* Ends a run for the profile: of a tree, or of its last operation alone, whose
- * inputs are not more than the leaves. */
+/* Ends a run for the profile: of a tree, or of its last operation alone. */
 static void end_profile(rlo__profile_run *run,
-                        tree *t,
+                        const tree *t,
                         bool is_alone,
                         const rlo__shared_shape *shape) {
-  const rlo__call_plan *plan = t->root.pending->plan;
-  int32_t num_inputs = t->num_leaves;
+  const rlo__call_plan *plan = t->nodes[0].op->plan;
+  const int32_t num_inputs = is_alone ? plan->num_inputs : t->num_leaves;
   rlo__str name = rlo__str_growing();
-  if (is_alone) {
-    num_inputs = plan->num_inputs;
-    memcpy(t->shapes, plan->inputs, (size_t)num_inputs * sizeof *t->shapes);
-    rlo__str_printf(&name, "%s", plan->op->name);
-  } else {
-    append_names(&t->root, &name);
+  const rlo_shape **shapes =
+      rlo__alloc_array_quiet((size_t)t->num_nodes + 1, sizeof(rlo_shape *));
+  if (shapes != NULL) {
+    const rlo_shape **next = shapes;
+    (void)describe(t->nodes, &name, &next);
+    shapes[num_inputs] = &shape->shape;
   }
-  t->shapes[num_inputs] = &shape->shape;
+  if (is_alone && shapes != NULL) {
+    memcpy(shapes, plan->inputs, (size_t)num_inputs * sizeof *shapes);
+  }
   rlo__profile_run_end(run,
-                       rlo__str_text(&name),
+                       is_alone ? plan->op->name : rlo__str_text(&name),
                        plan->instance->name,
-                       t->shapes,
+                       shapes,
                        num_inputs,
                        1);
+  rlo__free(shapes);
   rlo__str_deinit(&name);
 }
 
-static rlo_status deferred_run(void *state,
+static rlo_status deferred_run(rlo__pending *pending,
                                rlo__shared_shape *shape,
                                rlo__allocation **out_allocation) {
-  deferred *d = state;
-  tree t = {.root = {d, NULL}, .hash = rlo__hash_init(FUSED)};
+  deferred *d = (deferred *)pending;
   rlo__profile_run run;
-  deferred_retain(d);
+  tree t = {
+      .hash = rlo__hash_init(FUSED),
+      .nodes = rlo__alloc_array(d->num_nodes, sizeof *t.nodes),
+      .leaves = rlo__alloc_array(d->num_nodes, sizeof(rlo__allocation *))};
+  rlo_status status = RLO_OUT_OF_MEMORY;
   rlo__profile_run_begin(d->inputs[0]->engine->profiler, &run);
-  rlo_status status = add_op(&t, &t.root);
+  if (t.nodes != NULL && t.leaves != NULL) {
+    atomic_fetch_add_explicit(
+        &pending->num_references, 1, memory_order_relaxed);
+    status = add_op(&t, d);
+  }
   bool is_alone = status == RLO_OK && t.num_ops == 1;
   if (status == RLO_OK && !is_alone) {
     status = run_fused(&t, shape, out_allocation);

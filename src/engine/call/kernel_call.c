@@ -70,16 +70,9 @@ rlo_status rlo_kernel_output(rlo_kernel_call *call,
     rlo__shared_shape *shape = rlo__shared_shape_of(call->output_shapes[n]);
     rlo__allocation *allocation = NULL;
     RLO_TRY(rlo__allocation_create(
-        k->bound->instance, shape->bytes, shape->has_gaps, &allocation));
-    rlo_status status = rlo__tensor_create(call->engine,
-                                           shape,
-                                           allocation,
-                                           (rlo__pending){NULL, NULL},
-                                           &call->outputs[n]);
-    if (status != RLO_OK) {
-      rlo__allocation_release(allocation);
-      return status;
-    }
+        k->bound->instance, shape->bytes, shape->has_gaps, NULL, &allocation));
+    RLO_TRY(rlo__tensor_create(
+        call->engine, shape, allocation, NULL, &call->outputs[n]));
   }
   *out_tensor = call->outputs[n];
   return RLO_OK;

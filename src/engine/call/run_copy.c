@@ -110,27 +110,20 @@ static rlo_status make_result(const rlo__kernel_call *k,
   rlo_tensor *const *inputs = k->call.inputs;
   const rlo__call_plan_output *result = &plan->outputs[output];
   rlo__allocation *allocation = NULL;
-  rlo__pending pending = {NULL, NULL};
-  rlo_status status = RLO_OK;
+  rlo__pending *pending = NULL;
   /* A view need not wait unless its input does. */
   bool is_fusing = engine->options.is_fusing &&
                    !rlo__copy_op_has(plan->op, RLO__COPY_STANDS_ALONE) &&
                    !(result->is_view && !rlo_tensor_is_pending(inputs[0]));
   if (is_fusing) {
-    RLO_TRY_GOTO(
-        rlo__fusion_create(plan, output, inputs, num_inputs, &pending));
+    RLO_TRY(rlo__fusion_create(plan, output, inputs, num_inputs, &pending));
     rlo__engine_count(engine, RLO__COUNT_PENDING, 1);
   } else {
-    RLO_TRY_GOTO(rlo__call_plan_run_or_fall_back(
+    RLO_TRY(rlo__call_plan_run_or_fall_back(
         plan, output, inputs, num_inputs, &allocation));
   }
-  RLO_TRY_GOTO(rlo__tensor_create(
-      engine, result->shape, allocation, pending, out_tensor));
-  return RLO_OK;
-fail:
-  rlo__allocation_release(allocation);
-  rlo__pending_release(pending);
-  return status;
+  return rlo__tensor_create(
+      engine, result->shape, allocation, pending, out_tensor);
 }
 
 rlo_status rlo__kernel_call_run_copy(rlo__kernel_call *k) {
@@ -206,11 +199,8 @@ static rlo_status run_chain(rlo_engine *engine,
   RLO_TRY_GOTO(status);
   RLO_TRY_GOTO(
       rlo__call_plan_run_tensors(plan, 0, inputs, num_inputs, &allocation));
-  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
-      engine, shape, allocation, (rlo__pending){NULL, NULL}, out_tensor));
-  allocation = NULL;
+  status = rlo__tensor_create_for_caller(engine, shape, allocation, out_tensor);
 fail:
-  rlo__allocation_release(allocation);
   rlo__call_plan_release(plan);
   rlo__shared_shape_release(engine->shapes, shape);
   return status;

@@ -30,7 +30,7 @@ rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
 
 rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
                               rlo__input_chain_fn make_input,
-                              const void *inputs,
+                              void *inputs,
                               int32_t count,
                               const rlo_attributes *attributes,
                               int32_t output,
@@ -59,20 +59,19 @@ fail:
   return status;
 }
 
-static rlo_status begin_chain(const void *inputs,
-                              int32_t n,
-                              rlo_chain **out_chain) {
-  const rlo_shape *const *shapes = inputs;
-  return rlo_chain_create(shapes[n], out_chain);
+static rlo_status begin_chain(void *payload, int32_t n, rlo_chain **out_chain) {
+  const rlo__copy_call *call = payload;
+  return rlo_chain_create(call->inputs[n], out_chain);
 }
 
 /* Makes the chain of one result of a call. */
 static rlo_status make_chain(const rlo__copy_call *call,
                              int32_t output,
                              rlo_chain **out_chain) {
+  rlo__copy_call forward = *call;
   return rlo__copy_op_chain(call->op,
                             begin_chain,
-                            call->inputs,
+                            &forward,
                             call->num_inputs,
                             call->attributes,
                             output,

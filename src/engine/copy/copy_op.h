@@ -111,8 +111,8 @@ RLO_NODISCARD rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
                                             int32_t *out_count,
                                             void *payload);
 
-/** Makes the chain of input n of a call. */
-typedef rlo_status (*rlo__input_chain_fn)(const void *inputs,
+/** Makes the chain of input n of a call; called in their order. */
+typedef rlo_status (*rlo__input_chain_fn)(void *inputs,
                                           int32_t n,
                                           rlo_chain **out_chain);
 
@@ -123,7 +123,7 @@ typedef rlo_status (*rlo__input_chain_fn)(const void *inputs,
  */
 RLO_NODISCARD rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
                                             rlo__input_chain_fn make_input,
-                                            const void *inputs,
+                                            void *inputs,
                                             int32_t count,
                                             const rlo_attributes *attributes,
                                             int32_t output,

@@ -251,6 +251,16 @@ bool rlo__allocation_host(const rlo__allocation *allocation, void **out_data) {
   return has_host;
 }
 
+/* Copies all bytes from the host. */
+static rlo_status write_bytes(rlo__allocation *allocation, const void *data) {
+  const rlo__backend_instance *instance = allocation->instance;
+  return RLO__CALLBACK(
+      instance->methods.write(
+          instance->self, allocation->memory, data, allocation->bytes),
+      "'write' of backend '%s'",
+      instance->name);
+}
+
 /* Clears all bytes; with a buffer of zeros on the host only if the backend has
  * neither `clear` nor host memory. */
 static rlo_status clear(rlo__allocation *allocation) {
@@ -270,8 +280,8 @@ static rlo_status clear(rlo__allocation *allocation) {
     return RLO_OK;
   }
   void *zeros = rlo__alloc((size_t)allocation->bytes);
-  rlo_status status = zeros != NULL ? rlo__allocation_write(allocation, zeros)
-                                    : RLO_OUT_OF_MEMORY;
+  rlo_status status =
+      zeros != NULL ? write_bytes(allocation, zeros) : RLO_OUT_OF_MEMORY;
   rlo__free(zeros);
   return status;
 }
@@ -279,6 +289,7 @@ static rlo_status clear(rlo__allocation *allocation) {
 rlo_status rlo__allocation_create(rlo__backend_instance *instance,
                                   int64_t bytes,
                                   bool is_zero,
+                                  const void *data,
                                   rlo__allocation **out_allocation) {
   void *memory = NULL;
   RLO_TRY(create(instance, bytes, out_allocation));
@@ -292,7 +303,9 @@ rlo_status rlo__allocation_create(rlo__backend_instance *instance,
   if (status == RLO_OK) {
     (*out_allocation)->memory = memory;
     count_memory(*out_allocation, 1);
-    status = is_zero ? clear(*out_allocation) : RLO_OK;
+    status = data != NULL ? write_bytes(*out_allocation, data)
+             : is_zero    ? clear(*out_allocation)
+                          : RLO_OK;
   }
   if (status != RLO_OK) {
     rlo__allocation_release(*out_allocation);
@@ -325,19 +338,6 @@ void rlo__allocation_release(rlo__allocation *allocation) {
   rlo__free(allocation);
 }
 
-rlo_status rlo__allocation_write(rlo__allocation *allocation,
-                                 const void *data) {
-  const rlo__backend_instance *instance = allocation->instance;
-  if (allocation->bytes == 0) {
-    return RLO_OK;
-  }
-  return RLO__CALLBACK(
-      instance->methods.write(
-          instance->self, allocation->memory, data, allocation->bytes),
-      "'write' of backend '%s'",
-      instance->name);
-}
-
 rlo_status rlo__allocation_read(rlo__allocation *allocation,
                                 void *out_data,
                                 int64_t bytes) {
@@ -357,32 +357,29 @@ rlo_status rlo__allocation_read(rlo__allocation *allocation,
                        instance->name);
 }
 
-/* Copies all bytes by way of host memory: that of either, or a bounce buffer.
- */
-static rlo_status copy_bytes(rlo__allocation *from, rlo__allocation *to) {
-  void *data = NULL;
-  if (rlo__allocation_host(from, &data)) {
-    return rlo__allocation_write(to, data);
-  }
-  if (rlo__allocation_host(to, &data)) {
-    return rlo__allocation_read(from, data, from->bytes);
-  }
-  data = rlo__alloc((size_t)from->bytes);
-  rlo_status status = data != NULL
-                          ? rlo__allocation_read(from, data, from->bytes)
-                          : RLO_OUT_OF_MEMORY;
-  if (status == RLO_OK) {
-    status = rlo__allocation_write(to, data);
-  }
-  rlo__free(data);
-  return status;
-}
-
 rlo_status rlo__allocation_copy(rlo__allocation *from,
                                 rlo__backend_instance *instance,
                                 rlo__allocation **out_allocation) {
-  RLO_TRY(rlo__allocation_create(instance, from->bytes, false, out_allocation));
-  rlo_status status = copy_bytes(from, *out_allocation);
+  /* By way of host memory: that of either, or a bounce buffer. */
+  void *data = NULL;
+  void *bounce = NULL;
+  rlo_status status = RLO_OK;
+  bool has_host = rlo__allocation_host(from, &data);
+  RLO_TRY(rlo__allocation_create(
+      instance, from->bytes, false, data, out_allocation));
+  if (has_host) {
+    return RLO_OK;
+  }
+  if (!rlo__allocation_host(*out_allocation, &data)) {
+    bounce = rlo__alloc((size_t)from->bytes);
+    data = bounce;
+  }
+  status = data != NULL ? rlo__allocation_read(from, data, from->bytes)
+                        : RLO_OUT_OF_MEMORY;
+  if (status == RLO_OK && bounce != NULL) {
+    status = write_bytes(*out_allocation, bounce);
+  }
+  rlo__free(bounce);
   if (status != RLO_OK) {
     rlo__allocation_release(*out_allocation);
     *out_allocation = NULL;

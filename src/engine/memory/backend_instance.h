@@ -109,12 +109,13 @@ typedef struct rlo__allocation {
   void *payload;
 } rlo__allocation;
 
-/** Allocates memory, of zeros or with undefined contents. RLO_OUT_OF_MEMORY,
- *  RLO_DEVICE. */
+/** Allocates memory: of zeros, of `data`, which may be NULL, or with undefined
+ *  contents. RLO_OUT_OF_MEMORY, RLO_DEVICE. */
 RLO_NODISCARD rlo_status
 rlo__allocation_create(rlo__backend_instance *instance,
                        int64_t bytes,
                        bool is_zero,
+                       const void *data,
                        rlo__allocation **out_allocation);
 
 /** Creates an allocation of the caller's memory, which it frees in the end.
@@ -133,9 +134,6 @@ void rlo__allocation_release(rlo__allocation *allocation);
  *  the backend has none. */
 bool rlo__allocation_host(const rlo__allocation *allocation, void **out_data);
 
-/** Copies all its bytes from the host. */
-RLO_NODISCARD rlo_status rlo__allocation_write(rlo__allocation *allocation,
-                                               const void *data);
 /** Copies its first `bytes` to the host: a tensor may be smaller than the
  *  memory it shares. RLO_INTERNAL beyond the allocation's own bytes. */
 RLO_NODISCARD rlo_status rlo__allocation_read(rlo__allocation *allocation,

@@ -12,8 +12,6 @@
 #include "relayout/ops.h"
 #include "relayout/xla/bitcast.h"
 
-static const rlo__pending no_pending = {NULL, NULL};
-
 rlo_status rlo__tensor_check(const rlo_tensor *tensor,
                              const rlo_engine *engine,
                              const char *role,
@@ -40,30 +38,179 @@ rlo_status rlo__tensors_check(rlo_tensor *const *tensors,
 
 /* ----------------------------------------------------------------- creating */
 
+/* Where the bytes of a new tensor come from. */
+typedef struct source {
+  /** A tensor whose bytes they are; NULL: another source. */
+  rlo_tensor *viewed;
+  /** They are the caller's, on a built-in backend; NULL: they are copied to the
+   *  active one. */
+  const char *backend_name;
+  /** In host memory; or in a buffer. Bytes to copy are zeros if this is NULL.
+   */
+  const void *data;
+  cl_mem buffer;
+  int64_t offset_bytes;
+  cl_event ready;
+  /** Called once, when the caller's bytes are free; never, if wrapping them
+   *  fails. */
+  rlo_release_fn release;
+  void *payload;
+} source;
+
+/* The alignment of a wrapped buffer's elements; 1 for packed ones. */
+static int64_t element_bytes(const rlo_shape *shape) {
+  rlo_shape_extent extent;
+  if (rlo_shape_measure(shape, &extent) != RLO_OK ||
+      extent.element_bits % 8 != 0) {
+    return 1;
+  }
+  return extent.element_bits / 8;
+}
+
+/* Gets the place of a built-in backend. RLO_NOT_FOUND for another one of the
+ * name. */
+static rlo_status get_place(const rlo__backend_instance *instance,
+                            rlo__place **out_place) {
+  *out_place = rlo__backend_place(instance);
+  return *out_place != NULL ? RLO_OK
+                            : RLO_FAIL(RLO_NOT_FOUND,
+                                       "backend '%s' is not the built-in one",
+                                       instance->name);
+}
+
+static rlo_status wrap(rlo__backend_instance *instance,
+                       const rlo__shared_shape *shape,
+                       const source *from,
+                       rlo__allocation **out_allocation) {
+  rlo__place *place = NULL;
+  rlo__memory *memory = NULL;
+  RLO_TRY(get_place(instance, &place));
+  if (shape->bytes > 0 && place->context != NULL) {
+    RLO_TRY(rlo__memory_wrap(place,
+                             from->buffer,
+                             from->offset_bytes,
+                             shape->bytes,
+                             element_bytes(&shape->shape),
+                             from->ready,
+                             &memory));
+  } else if (shape->bytes > 0) {
+    /* Never written: tensors are immutable. */
+    RLO_TRY(rlo__memory_over_host(
+        place, (void *)(uintptr_t)from->data, shape->bytes, &memory));
+  }
+  rlo_status status =
+      rlo__allocation_adopt(instance, memory, shape->bytes, out_allocation);
+  if (status != RLO_OK) {
+    rlo__memory_free(memory);
+  }
+  return status;
+}
+
+static rlo_status check_view(const rlo_shape *from, const rlo_shape *to) {
+  bool is_bitcast = rlo_shape_equal(from, to);
+  if (!is_bitcast) {
+    RLO_TRY(rlo_shape_reshape_is_bitcast(from, to, 0, &is_bitcast));
+  }
+  return is_bitcast ? RLO_OK
+                    : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                               "the view's shape is no bitcast of the "
+                               "tensor's: elements would have to move");
+}
+
+static rlo_status get_bytes(rlo_engine *engine,
+                            const rlo__shared_shape *shape,
+                            const source *from,
+                            rlo__allocation **out_allocation) {
+  rlo__backend_instance *instance = NULL;
+  if (from->viewed != NULL) {
+    RLO_TRY(check_view(&from->viewed->shape->shape, &shape->shape));
+    return rlo__tensor_need(from->viewed, NULL, out_allocation);
+  }
+  RLO_TRY(rlo__backend_get(engine->registry, from->backend_name, &instance));
+  rlo_status status = from->backend_name != NULL
+                          ? wrap(instance, shape, from, out_allocation)
+                          : rlo__allocation_create(instance,
+                                                   shape->bytes,
+                                                   from->data == NULL,
+                                                   from->data,
+                                                   out_allocation);
+  rlo__backend_instance_release(instance);
+  return status;
+}
+
+static rlo_status create(rlo_engine *engine,
+                         const rlo_shape *shape,
+                         const source *from,
+                         rlo_tensor **out_tensor) {
+  rlo__shared_shape *shared = NULL;
+  rlo__allocation *allocation = NULL;
+  rlo_status status = RLO_OK;
+  RLO_TRY(rlo__shape_table_get(engine->shapes, shape, &shared));
+  RLO_TRY_GOTO(get_bytes(engine, shared, from, &allocation));
+  RLO_TRY_GOTO(
+      rlo__tensor_create_for_caller(engine, shared, allocation, out_tensor));
+  if (from->backend_name != NULL) {
+    /* Set last, so that a failure never calls `release`. */
+    allocation->release = from->release;
+    allocation->payload = from->payload;
+  }
+fail:
+  rlo__shared_shape_release(engine->shapes, shared);
+  return status;
+}
+
 rlo_status rlo_tensor_create(rlo_engine *engine,
                              const rlo_shape *shape,
                              const void *data,
                              rlo_tensor **out_tensor) {
   RLO_REQUIRE(engine, shape, out_tensor);
-  rlo__shared_shape *shared = NULL;
-  rlo__backend_instance *instance = NULL;
-  rlo__allocation *allocation = NULL;
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
-  RLO_TRY_GOTO(rlo__backend_get(engine->registry, NULL, &instance));
-  RLO_TRY_GOTO(rlo__allocation_create(
-      instance, shared->bytes, data == NULL, &allocation));
-  if (data != NULL) {
-    RLO_TRY_GOTO(rlo__allocation_write(allocation, data));
+  return create(engine, shape, &(source){.data = data}, out_tensor);
+}
+
+rlo_status rlo_tensor_view(rlo_tensor *tensor,
+                           const rlo_shape *shape,
+                           rlo_tensor **out_view) {
+  RLO_REQUIRE(tensor, shape, out_view);
+  return create(tensor->engine, shape, &(source){.viewed = tensor}, out_view);
+}
+
+rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
+                                const rlo_shape *shape,
+                                const void *data,
+                                rlo_release_fn release,
+                                void *payload,
+                                rlo_tensor **out_tensor) {
+  RLO_REQUIRE(engine, shape, out_tensor);
+  rlo_shape_extent extent;
+  RLO_TRY(rlo_shape_measure(shape, &extent));
+  if (data == NULL && extent.physical_bytes > 0) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "'data' is NULL; the shape takes %lld bytes",
+                    (long long)extent.physical_bytes);
   }
-  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
-      engine, shared, allocation, no_pending, out_tensor));
-  allocation = NULL;
-fail:
-  rlo__allocation_release(allocation);
-  rlo__backend_instance_release(instance);
-  rlo__shared_shape_release(engine->shapes, shared);
-  return status;
+  const source from = {.backend_name = RLO__HOST_BACKEND,
+                       .data = data,
+                       .release = release,
+                       .payload = payload};
+  return create(engine, shape, &from, out_tensor);
+}
+
+rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
+                                  const rlo_shape *shape,
+                                  cl_mem buffer,
+                                  int64_t offset_bytes,
+                                  cl_event ready,
+                                  rlo_release_fn release,
+                                  void *payload,
+                                  rlo_tensor **out_tensor) {
+  RLO_REQUIRE(engine, shape, out_tensor);
+  const source from = {.backend_name = RLO__OPENCL_BACKEND,
+                       .buffer = buffer,
+                       .offset_bytes = offset_bytes,
+                       .ready = ready,
+                       .release = release,
+                       .payload = payload};
+  return create(engine, shape, &from, out_tensor);
 }
 
 rlo_status rlo_tensor_create_constant(rlo_engine *engine,
@@ -99,166 +246,29 @@ fail:
   return status;
 }
 
-/* Gets a new reference to a built-in backend, and its place. RLO_NOT_FOUND if
- * there is none, or another one of the name. */
-static rlo_status get_place(rlo_engine *engine,
-                            const char *name,
-                            rlo__backend_instance **out_instance,
-                            rlo__place **out_place) {
-  RLO_TRY(rlo__backend_get(engine->registry, name, out_instance));
-  *out_place = rlo__backend_place(*out_instance);
-  if (*out_place == NULL) {
-    rlo__backend_instance_release(*out_instance);
-    *out_instance = NULL;
-    return RLO_FAIL(
-        RLO_NOT_FOUND, "backend '%s' is not the built-in one", name);
-  }
-  return RLO_OK;
-}
-
-/* The alignment of a wrapped buffer's elements; 1 for packed ones. */
-static int64_t element_bytes(const rlo_shape *shape) {
-  rlo_shape_extent extent;
-  if (rlo_shape_measure(shape, &extent) != RLO_OK ||
-      extent.element_bits % 8 != 0) {
-    return 1;
-  }
-  return extent.element_bits / 8;
-}
-
-/* Bytes of the caller's: in host memory, or in a buffer. */
-typedef struct external {
-  const char *backend_name;
-  const void *data;
-  cl_mem buffer;
-  int64_t offset_bytes;
-  cl_event ready;
-  /** Called once, when the bytes are free; never, if wrapping them fails. */
-  rlo_release_fn release;
-  void *payload;
-} external;
-
-static rlo_status make_memory(const external *from,
-                              const rlo__shared_shape *shape,
-                              rlo__place *place,
-                              rlo__memory **out_memory) {
-  if (shape->bytes == 0) {
-    return RLO_OK;
-  }
-  return place->context == NULL
-             /* Never written: tensors are immutable. */
-             ? rlo__memory_over_host(place,
-                                     (void *)(uintptr_t)from->data,
-                                     shape->bytes,
-                                     out_memory)
-             : rlo__memory_wrap(place,
-                                from->buffer,
-                                from->offset_bytes,
-                                shape->bytes,
-                                element_bytes(&shape->shape),
-                                from->ready,
-                                out_memory);
-}
-
-static rlo_status wrap(rlo_engine *engine,
-                       rlo__shared_shape *shape,
-                       const external *from,
-                       rlo_tensor **out_tensor) {
-  rlo__backend_instance *instance = NULL;
-  rlo__place *place = NULL;
-  rlo__memory *memory = NULL;
-  rlo__allocation *allocation = NULL;
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(get_place(engine, from->backend_name, &instance, &place));
-  RLO_TRY_GOTO(make_memory(from, shape, place, &memory));
-  RLO_TRY_GOTO(
-      rlo__allocation_adopt(instance, memory, shape->bytes, &allocation));
-  memory = NULL;
-  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
-      engine, shape, allocation, no_pending, out_tensor));
-  /* Set last, so that a failure never calls `release`. */
-  allocation->release = from->release;
-  allocation->payload = from->payload;
-  allocation = NULL;
-fail:
-  rlo__allocation_release(allocation);
-  rlo__memory_free(memory);
-  rlo__backend_instance_release(instance);
-  return status;
-}
-
-rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
-                                const rlo_shape *shape,
-                                const void *data,
-                                rlo_release_fn release,
-                                void *payload,
-                                rlo_tensor **out_tensor) {
-  RLO_REQUIRE(engine, shape, out_tensor);
-  rlo__shared_shape *shared = NULL;
-  RLO_TRY(rlo__shape_table_get(engine->shapes, shape, &shared));
-  const external from = {.backend_name = RLO__HOST_BACKEND,
-                         .data = data,
-                         .release = release,
-                         .payload = payload};
-  rlo_status status =
-      data == NULL && shared->bytes > 0
-          ? RLO_FAIL(RLO_INVALID_ARGUMENT,
-                     "'data' is NULL; the shape takes %lld bytes",
-                     (long long)shared->bytes)
-          : wrap(engine, shared, &from, out_tensor);
-  rlo__shared_shape_release(engine->shapes, shared);
-  return status;
-}
-
-rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
-                                  const rlo_shape *shape,
-                                  cl_mem buffer,
-                                  int64_t offset_bytes,
-                                  cl_event ready,
-                                  rlo_release_fn release,
-                                  void *payload,
-                                  rlo_tensor **out_tensor) {
-  RLO_REQUIRE(engine, shape, out_tensor);
-  rlo__shared_shape *shared = NULL;
-  RLO_TRY(rlo__shape_table_get(engine->shapes, shape, &shared));
-  const external from = {.backend_name = RLO__OPENCL_BACKEND,
-                         .buffer = buffer,
-                         .offset_bytes = offset_bytes,
-                         .ready = ready,
-                         .release = release,
-                         .payload = payload};
-  rlo_status status = wrap(engine, shared, &from, out_tensor);
-  rlo__shared_shape_release(engine->shapes, shared);
-  return status;
-}
-
 /* -------------------------------------------------------------------- bytes */
 
-void rlo__tensor_peek(rlo_tensor *tensor,
-                      rlo__allocation **out_allocation,
-                      rlo__pending *out_pending) {
-  *out_allocation = NULL;
-  *out_pending = no_pending;
+rlo__pending *rlo__tensor_peek(rlo_tensor *tensor) {
   rlo__mutex_lock(&tensor->mutex);
-  if (tensor->allocation != NULL) {
-    *out_allocation = rlo__allocation_retain(tensor->allocation);
-  } else {
-    *out_pending = tensor->pending;
-    out_pending->ops->retain(out_pending->state);
+  rlo__pending *pending = tensor->pending;
+  if (pending != NULL) {
+    atomic_fetch_add_explicit(
+        &pending->num_references, 1, memory_order_relaxed);
   }
   rlo__mutex_unlock(&tensor->mutex);
+  return pending;
 }
 
 /* Under the mutex. The computation that is done goes to the caller, who
  * releases it outside. */
-static rlo_status materialize(rlo_tensor *tensor, rlo__pending *out_done) {
+static rlo_status materialize(rlo_tensor *tensor, rlo__pending **out_done) {
   if (tensor->allocation != NULL) {
     return RLO_OK;
   }
-  RLO_TRY(tensor->pending.ops->run(
-      tensor->pending.state, tensor->shape, &tensor->allocation));
+  RLO_TRY(tensor->pending->run(
+      tensor->pending, tensor->shape, &tensor->allocation));
   *out_done = tensor->pending;
-  tensor->pending = no_pending;
+  tensor->pending = NULL;
   rlo__engine_count(tensor->engine, RLO__COUNT_MATERIALIZED, 1);
   return RLO_OK;
 }
@@ -307,7 +317,7 @@ static rlo_status place(rlo_tensor *tensor,
 rlo_status rlo__tensor_need(rlo_tensor *tensor,
                             rlo__backend_instance *instance,
                             rlo__allocation **out_allocation) {
-  rlo__pending done = no_pending;
+  rlo__pending *done = NULL;
   rlo__allocation *allocation = NULL;
   rlo__mutex_lock(&tensor->mutex);
   rlo_status status = materialize(tensor, &done);
@@ -330,14 +340,22 @@ rlo_status rlo_tensor_materialize(rlo_tensor *tensor) {
   return RLO_OK;
 }
 
-bool rlo_tensor_is_pending(rlo_tensor *tensor) {
-  if (tensor == NULL) {
-    return false;
-  }
+/* The bytes, which the tensor keeps as long as it lives; NULL while it is
+ * pending. */
+static const rlo__allocation *find_bytes(rlo_tensor *tensor) {
   rlo__mutex_lock(&tensor->mutex);
-  bool is_pending = tensor->allocation == NULL;
+  const rlo__allocation *allocation = tensor->allocation;
   rlo__mutex_unlock(&tensor->mutex);
-  return is_pending;
+  return allocation;
+}
+
+bool rlo_tensor_is_pending(rlo_tensor *tensor) {
+  return tensor != NULL && find_bytes(tensor) == NULL;
+}
+
+bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b) {
+  const rlo__allocation *bytes = a != NULL ? find_bytes(a) : NULL;
+  return bytes != NULL && b != NULL && bytes == find_bytes(b);
 }
 
 rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
@@ -391,8 +409,9 @@ rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
   rlo__place *place = NULL;
   rlo__allocation *allocation = NULL;
   rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(
-      get_place(tensor->engine, RLO__OPENCL_BACKEND, &instance, &place));
+  RLO_TRY(rlo__backend_get(
+      tensor->engine->registry, RLO__OPENCL_BACKEND, &instance));
+  RLO_TRY_GOTO(get_place(instance, &place));
   RLO_TRY_GOTO(rlo__tensor_need(tensor, instance, &allocation));
   rlo__memory *memory = allocation->memory;
   *out_buffer = NULL;
@@ -407,58 +426,6 @@ fail:
   rlo__allocation_release(allocation);
   rlo__backend_instance_release(instance);
   return status;
-}
-
-/* -------------------------------------------------------------------- views */
-
-static rlo_status check_view(const rlo_shape *from, const rlo_shape *to) {
-  bool is_bitcast = rlo_shape_equal(from, to);
-  if (!is_bitcast) {
-    RLO_TRY(rlo_shape_reshape_is_bitcast(from, to, 0, &is_bitcast));
-  }
-  if (!is_bitcast) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the view's shape is no bitcast of the tensor's: elements "
-                    "would have to move");
-  }
-  return RLO_OK;
-}
-
-rlo_status rlo_tensor_view(rlo_tensor *tensor,
-                           const rlo_shape *shape,
-                           rlo_tensor **out_view) {
-  RLO_REQUIRE(tensor, shape, out_view);
-  rlo_engine *engine = tensor->engine;
-  rlo__shared_shape *shared = NULL;
-  rlo__allocation *allocation = NULL;
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(rlo__shape_table_get(engine->shapes, shape, &shared));
-  RLO_TRY_GOTO(check_view(&tensor->shape->shape, shape));
-  RLO_TRY_GOTO(rlo__tensor_need(tensor, NULL, &allocation));
-  RLO_TRY_GOTO(rlo__tensor_create_for_caller(
-      engine, shared, allocation, no_pending, out_view));
-  allocation = NULL;
-fail:
-  rlo__allocation_release(allocation);
-  rlo__shared_shape_release(engine->shapes, shared);
-  return status;
-}
-
-bool rlo_tensor_shares_memory(rlo_tensor *a, rlo_tensor *b) {
-  if (a == NULL || b == NULL) {
-    return false;
-  }
-  rlo__allocation *allocations[2] = {NULL, NULL};
-  rlo_tensor *const tensors[2] = {a, b};
-  for (int32_t i = 0; i < 2; ++i) {
-    rlo__pending pending = no_pending;
-    rlo__tensor_peek(tensors[i], &allocations[i], &pending);
-    rlo__pending_release(pending);
-  }
-  bool is_shared = allocations[0] != NULL && allocations[0] == allocations[1];
-  rlo__allocation_release(allocations[0]);
-  rlo__allocation_release(allocations[1]);
-  return is_shared;
 }
 
 /* --------------------------------------------------------------- properties */
@@ -479,17 +446,11 @@ const char *rlo_tensor_backend_name(rlo_tensor *tensor) {
   if (tensor == NULL) {
     return NULL;
   }
-  rlo__allocation *allocation = NULL;
-  rlo__pending pending = no_pending;
-  rlo__tensor_peek(tensor, &allocation, &pending);
-  const char *name = NULL;
-  if (allocation != NULL) {
-    name = allocation->instance->name;
-  } else if (pending.ops != NULL) {
-    name = pending.ops->instance(pending.state)->name;
-  }
-  rlo__allocation_release(allocation);
-  rlo__pending_release(pending);
+  rlo__mutex_lock(&tensor->mutex);
+  const char *name = (tensor->allocation != NULL ? tensor->allocation->instance
+                                                 : tensor->pending->instance)
+                         ->name;
+  rlo__mutex_unlock(&tensor->mutex);
   return name;
 }
 

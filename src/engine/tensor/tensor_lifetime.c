@@ -10,9 +10,11 @@
 
 static _Thread_local int64_t balance;
 
-void rlo__pending_release(rlo__pending pending) {
-  if (pending.ops != NULL) {
-    pending.ops->release(pending.state);
+void rlo__pending_release(rlo__pending *pending) {
+  if (pending != NULL &&
+      atomic_fetch_sub_explicit(
+          &pending->num_references, 1, memory_order_acq_rel) == 1) {
+    pending->destroy(pending);
   }
 }
 
@@ -27,16 +29,14 @@ uint64_t rlo__tensor_next_id(const rlo_engine *engine) {
 rlo_status rlo__tensor_create(rlo_engine *engine,
                               rlo__shared_shape *shape,
                               rlo__allocation *allocation,
-                              rlo__pending pending,
+                              rlo__pending *pending,
                               rlo_tensor **out_tensor) {
   rlo_tensor *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = rlo__mutex_init(&made->mutex);
-  if (status != RLO_OK) {
+  if (made == NULL || rlo__mutex_init(&made->mutex) != RLO_OK) {
     rlo__free(made);
-    return status;
+    rlo__allocation_release(allocation);
+    rlo__pending_release(pending);
+    return RLO_OUT_OF_MEMORY;
   }
   atomic_init(&made->references, RLO__USER_REFERENCE);
   made->id =
@@ -45,9 +45,8 @@ rlo_status rlo__tensor_create(rlo_engine *engine,
   made->shape = rlo__shared_shape_retain(shape);
   made->allocation = allocation;
   made->pending = pending;
-  made->usage = allocation != NULL
-                    ? allocation->instance->usage
-                    : pending.ops->instance(pending.state)->usage;
+  made->usage =
+      (allocation != NULL ? allocation->instance : pending->instance)->usage;
   rlo__usage_add(made->usage, RLO__USAGE_TENSORS, 1);
   ++balance;
   *out_tensor = made;
@@ -285,16 +284,12 @@ static rlo_status give_to_scope(rlo_scope *scope,
 rlo_status rlo__tensor_create_for_caller(rlo_engine *engine,
                                          rlo__shared_shape *shape,
                                          rlo__allocation *allocation,
-                                         rlo__pending pending,
                                          rlo_tensor **out_tensor) {
   rlo_scope *scope = find_scope(newest, engine, get_level(0));
   rlo_tensor *made = NULL;
-  RLO_TRY(rlo__tensor_create(engine, shape, allocation, pending, &made));
+  RLO_TRY(rlo__tensor_create(engine, shape, allocation, NULL, &made));
   rlo_status status = scope != NULL ? give_to_scope(scope, &made, 1) : RLO_OK;
   if (status != RLO_OK) {
-    /* Both stay with the caller. */
-    made->allocation = NULL;
-    made->pending.ops = NULL;
     destroy(made);
     return status;
   }

@@ -17,27 +17,22 @@ typedef struct rlo__scope_entry {
   struct rlo__scope_entry *newer, *older;
 } rlo__scope_entry;
 
-/** How the bytes of a pending tensor are computed. `state` is counted. */
-typedef struct rlo__pending_ops {
+/** How the bytes of a pending tensor are computed: the first part of a struct
+ * of who computes them. Counted. */
+typedef struct rlo__pending {
+  atomic_int_fast64_t num_references;
+  /** The instance that the bytes will be on; borrowed. */
+  const rlo__backend_instance *instance;
   /** Computes the bytes of a tensor of `shape`. Called once for a tensor, with
    *  its mutex held; again if it fails. */
-  rlo_status (*run)(void *state,
+  rlo_status (*run)(struct rlo__pending *pending,
                     rlo__shared_shape *shape,
                     rlo__allocation **out_allocation);
-  /** The instance that the bytes will be on; borrowed. */
-  const rlo__backend_instance *(*instance)(const void *state);
-  void (*retain)(void *state);
-  void (*release)(void *state);
-} rlo__pending_ops;
-
-/** A computation that waits, by reference; ops NULL: none. */
-typedef struct rlo__pending {
-  const rlo__pending_ops *ops;
-  void *state;
+  void (*destroy)(struct rlo__pending *pending);
 } rlo__pending;
 
-/** Releases the reference; does nothing for none. */
-void rlo__pending_release(rlo__pending pending);
+/** NULL is legal. */
+void rlo__pending_release(rlo__pending *pending);
 
 /** A copy of a tensor's bytes on another backend. */
 typedef struct rlo__replica {
@@ -69,18 +64,19 @@ struct rlo_tensor {
   rlo__allocation *allocation;
   /** Never removed: their addresses may have been borrowed. */
   rlo__replica *replicas;
-  rlo__pending pending;
+  /** NULL once the bytes are there. */
+  rlo__pending *pending;
 };
 
 /**
  * Creates a tensor of bytes or, with `allocation` NULL, a pending one. Takes
- * over one reference of either on success, and retains the shape.
+ * over one reference of either, also on failure, and retains the shape.
  * RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__tensor_create(rlo_engine *engine,
                                             rlo__shared_shape *shape,
                                             rlo__allocation *allocation,
-                                            rlo__pending pending,
+                                            rlo__pending *pending,
                                             rlo_tensor **out_tensor);
 
 /** Like rlo__tensor_create, for a function that returns the tensor to its
@@ -89,7 +85,6 @@ RLO_NODISCARD rlo_status
 rlo__tensor_create_for_caller(rlo_engine *engine,
                               rlo__shared_shape *shape,
                               rlo__allocation *allocation,
-                              rlo__pending pending,
                               rlo_tensor **out_tensor);
 
 /** Takes a reference of the library's own, which outlives scopes; returns the
@@ -150,11 +145,9 @@ RLO_NODISCARD rlo_status rlo__tensor_need(rlo_tensor *tensor,
                                           rlo__backend_instance *instance,
                                           rlo__allocation **out_allocation);
 
-/** Returns a new reference to the tensor's bytes, or else to the computation
- *  that it waits for. */
-void rlo__tensor_peek(rlo_tensor *tensor,
-                      rlo__allocation **out_allocation,
-                      rlo__pending *out_pending);
+/** Returns a new reference to the computation that the tensor waits for; NULL
+ * if its bytes are there. */
+rlo__pending *rlo__tensor_peek(rlo_tensor *tensor);
 
 /** Replaces a reference by one to a view of the whole tensor: a tape knows a
  *  tensor by the kernel that made it. */
