@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "case.h"
 #include "plain.h"
+#include "support/expect.h"
 #include "support/suite.h"
 #include "verify.h"
 
@@ -27,17 +28,16 @@ static void setup(void) {
   ck_assert(bench_case_add(&list, &padded));
   problem = calloc(1, sizeof *problem);
   ck_assert_ptr_nonnull(problem);
-  ck_assert_int_eq(rlo_relayout_lower(&list.items[0].src,
-                                      &list.items[0].dst,
-                                      list.items[0].permutation,
-                                      problem),
-                   RLO_OK);
+  expect_ok(rlo_relayout_lower(&list.items[0].src,
+                               &list.items[0].dst,
+                               list.items[0].permutation,
+                               problem));
   ck_assert_int_eq(problem->dst_bytes, 4 * 8 * 2);
   for (size_t i = 0; i < sizeof src; ++i) {
     src[i] = (uint8_t)(i * 7 + 1);
   }
   memset(dst, BENCH_SENTINEL, sizeof dst);
-  ck_assert_int_eq(rlo_problem_run_host(problem, src, dst), RLO_OK);
+  expect_ok(rlo_problem_run_host(problem, src, dst));
 }
 
 static void teardown(void) {
@@ -107,8 +107,8 @@ RLO_TEST(test_bench_verify__refuses_a_byte_behind_the_end) {
 static rlo_status side_by_side(const rlo_shape *operand,
                                rlo_chain **out_chain) {
   rlo_chain *other = NULL;
-  ck_assert_int_eq(rlo_chain_create(operand, out_chain), RLO_OK);
-  ck_assert_int_eq(rlo_chain_create(operand, &other), RLO_OK);
+  expect_ok(rlo_chain_create(operand, out_chain));
+  expect_ok(rlo_chain_create(operand, &other));
   const rlo_chain *others[] = {other};
   rlo_status status = rlo_chain_concatenate(*out_chain, others, 1, 1);
   rlo_chain_release(other);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "disk.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 /** More than a chunk that is summed at once, and no multiple of a block. */
@@ -107,7 +108,7 @@ RLO_TEST(test_bench_disk__verify_refuses_any_wrong_file) {
   ck_assert(src != NULL && dst != NULL && file != NULL);
   ck_assert_uint_eq(fread(src, 1, bytes, file), bytes);
   fclose(file);
-  ck_assert_int_eq(rlo_problem_run_host(&problem, src, dst), RLO_OK);
+  expect_ok(rlo_problem_run_host(&problem, src, dst));
   write_file(to, dst, bytes);
   ck_assert(is_right());
   /* At most a MiB is compared whole. */

@@ -10,6 +10,7 @@
 #include "coalescing/warp_trace.h"
 #include "codegen/codegen.h"
 #include "plan/planner.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 #include "support/suite.h"
 
@@ -202,11 +203,10 @@ static void run_case(const coalescing_case *c,
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
   test_plan_lower(c->src, c->dst, c->permutation, &problem);
-  ck_assert_int_eq(
-      test_plan_choose(&problem, &device, &options, 64, 64, &choice, &launch),
-      RLO_OK);
+  expect_ok(
+      test_plan_choose(&problem, &device, &options, 64, 64, &choice, &launch));
   rlo__program_spec spec;
-  ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_OK);
+  expect_ok(rlo__codegen_program(&launch, &spec));
   char source[512];
   char library[512];
   snprintf(source, sizeof source, "%s/case.cl", RELAYOUT_TEST_FOLDER);

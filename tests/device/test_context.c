@@ -11,6 +11,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/expect.h"
 #include "support/factors.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
@@ -21,10 +22,9 @@ static rlo_problem problem_of(const char *src_text,
   static rlo_problem problem;
   rlo_shape src;
   rlo_shape dst;
-  ck_assert_int_eq(rlo_shape_parse(src_text, strlen(src_text), &src), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse(dst_text, strlen(dst_text), &dst), RLO_OK);
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem),
-                   RLO_OK);
+  expect_ok(rlo_shape_parse(src_text, strlen(src_text), &src));
+  expect_ok(rlo_shape_parse(dst_text, strlen(dst_text), &dst));
+  expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
   return problem;
 }
 
@@ -32,13 +32,12 @@ RLO_TIMEOUT(120);
 
 RLO_TEST(test_context__lists_devices_with_one_default) {
   int32_t count = 0;
-  ck_assert_int_eq(rlo_device_list(NULL, 0, 0, &count), RLO_OK);
+  expect_ok(rlo_device_list(NULL, 0, 0, &count));
   ck_assert_int_ge(count, 1);
   rlo_device_entry *entries = calloc((size_t)count, sizeof *entries);
   ck_assert_ptr_nonnull(entries);
   int32_t again = 0;
-  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], count, &again),
-                   RLO_OK);
+  expect_ok(rlo_device_list(entries, sizeof entries[0], count, &again));
   ck_assert_int_eq(again, count);
   int32_t defaults = 0;
   for (int32_t i = 0; i < count; ++i) {
@@ -51,7 +50,7 @@ RLO_TEST(test_context__lists_devices_with_one_default) {
     ck_assert_str_ne(e->driver_version, "");
     ck_assert_str_ne(e->reason, "");
     rlo_device_info info = RLO_DEVICE_INFO_INIT;
-    ck_assert_int_eq(rlo_device_query(e->device, &info), RLO_OK);
+    expect_ok(rlo_device_query(e->device, &info));
     ck_assert_int_ge(info.compute_units, 1);
     ck_assert_int_ge(info.max_work_group_items, 1);
     ck_assert_int_ge(info.base_alignment_bytes, 1);
@@ -70,12 +69,11 @@ RLO_TEST(test_context__lists_devices_with_one_default) {
 RLO_TEST(test_context__finds_devices_by_name) {
   int32_t count = 0;
   rlo_device_entry entries[16];
-  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 16, &count),
-                   RLO_OK);
+  expect_ok(rlo_device_list(entries, sizeof entries[0], 16, &count));
   for (int32_t i = 0; i < count && i < 16; ++i) {
     const rlo_device_entry *found = NULL;
     int32_t number = -1;
-    ck_assert_int_eq(rlo_device_find(entries[i].device_name, &number), RLO_OK);
+    expect_ok(rlo_device_find(entries[i].device_name, &number));
     ck_assert(number >= 0 && number < count);
     found = &entries[number];
     ck_assert_ptr_nonnull(strstr(found->device_name, entries[i].device_name));
@@ -97,8 +95,7 @@ RLO_TEST(test_context__finds_pocl) {
   int32_t numbers[3] = {-1, -2, -3};
   int32_t count = 0;
   rlo_device_entry entries[16];
-  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 16, &count),
-                   RLO_OK);
+  expect_ok(rlo_device_list(entries, sizeof entries[0], 16, &count));
   bool is_here = false;
   for (int32_t i = 0; i < count && i < 16; ++i) {
     is_here = is_here || strcmp(entries[i].platform_name,
@@ -107,9 +104,9 @@ RLO_TEST(test_context__finds_pocl) {
   if (!is_here) {
     return;
   }
-  ck_assert_int_eq(rlo_device_find("PoCL", &numbers[0]), RLO_OK);
-  ck_assert_int_eq(rlo_device_find("pocl", &numbers[1]), RLO_OK);
-  ck_assert_int_eq(rlo_device_find("portable COMPUTING", &numbers[2]), RLO_OK);
+  expect_ok(rlo_device_find("PoCL", &numbers[0]));
+  expect_ok(rlo_device_find("pocl", &numbers[1]));
+  expect_ok(rlo_device_find("portable COMPUTING", &numbers[2]));
   ck_assert_int_eq(numbers[0], numbers[1]);
   ck_assert_int_eq(numbers[0], numbers[2]);
 }
@@ -117,13 +114,12 @@ RLO_TEST(test_context__finds_pocl) {
 RLO_TEST(test_context__knows_the_cpu_of_pocl) {
   int32_t count = 0;
   rlo_device_entry entries[16];
-  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 16, &count),
-                   RLO_OK);
+  expect_ok(rlo_device_list(entries, sizeof entries[0], 16, &count));
   for (int32_t i = 0; i < count && i < 16; ++i) {
     if (strcmp(entries[i].platform_name, "Portable Computing Language") == 0 &&
         entries[i].type == CL_DEVICE_TYPE_CPU) {
       rlo_device_info info = RLO_DEVICE_INFO_INIT;
-      ck_assert_int_eq(rlo_device_query(entries[i].device, &info), RLO_OK);
+      expect_ok(rlo_device_query(entries[i].device, &info));
       ck_assert_int_eq(info.device_class, RLO_DEVICE_CLASS_CPU);
       ck_assert(info.has_nontemporal_store);
       ck_assert(info.has_builtin_prefetch);
@@ -156,7 +152,7 @@ static const char extension_source[] =
 
 static void probe_extensions(const rlo_device_entry *entry) {
   rlo_device_info info = RLO_DEVICE_INFO_INIT;
-  ck_assert_int_eq(rlo_device_query(entry->device, &info), RLO_OK);
+  expect_ok(rlo_device_query(entry->device, &info));
   char options[64];
   (void)snprintf(options,
                  sizeof options,
@@ -193,7 +189,7 @@ static void probe_extensions(const rlo_device_entry *entry) {
   codes[9] = clEnqueueReadBuffer(
       queue, y, CL_TRUE, 0, 4 * sizeof numbers[0], numbers, 0, NULL, NULL);
   for (size_t i = 0; i < sizeof codes / sizeof codes[0]; ++i) {
-    ck_assert_int_eq(codes[i], CL_SUCCESS);
+    expect_cl(codes[i]);
   }
   for (cl_uint i = 0; i < 4; ++i) {
     ck_assert_uint_eq(numbers[i], 13 - i);
@@ -209,8 +205,7 @@ static void probe_extensions(const rlo_device_entry *entry) {
 RLO_TEST(test_context__compilers_take_what_is_said) {
   int32_t count = 0;
   rlo_device_entry entries[16];
-  ck_assert_int_eq(rlo_device_list(entries, sizeof entries[0], 16, &count),
-                   RLO_OK);
+  expect_ok(rlo_device_list(entries, sizeof entries[0], 16, &count));
   for (int32_t i = 0; i < count && i < 16; ++i) {
     probe_extensions(&entries[i]);
   }
@@ -222,21 +217,17 @@ RLO_TEST(test_context__wraps_and_releases_what_it_retained) {
   cl_device_id id = rlo_context_cl_device(device.context);
   cl_uint before = 0;
   cl_uint after = 0;
-  ck_assert_int_eq(
-      clGetContextInfo(
-          wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof before, &before, NULL),
-      CL_SUCCESS);
+  expect_cl(clGetContextInfo(
+      wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof before, &before, NULL));
   rlo_context *context = NULL;
-  ck_assert_int_eq(rlo_context_create(wrapped, id, NULL, &context), RLO_OK);
+  expect_ok(rlo_context_create(wrapped, id, NULL, &context));
   ck_assert_ptr_eq(rlo_context_retain(context), context);
   rlo_context_release(context);
   ck_assert_ptr_eq(rlo_context_cl_context(context), wrapped);
   rlo_context_release(context);
   rlo_context_release(NULL);
-  ck_assert_int_eq(
-      clGetContextInfo(
-          wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof after, &after, NULL),
-      CL_SUCCESS);
+  expect_cl(clGetContextInfo(
+      wrapped, CL_CONTEXT_REFERENCE_COUNT, sizeof after, &after, NULL));
   ck_assert_uint_eq(after, before);
   test_device_close(&device);
 }
@@ -277,7 +268,7 @@ RLO_TEST(test_context__takes_a_shorter_options_struct) {
   options.struct_size = offsetof(rlo_context_options, memory_budget_bytes);
   options.memory_budget_bytes = -1; /* beyond what the caller knows of */
   rlo_context *context = NULL;
-  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context), RLO_OK);
+  expect_ok(rlo_context_create_default(-1, &options, &context));
   rlo_context_release(context);
 }
 
@@ -285,23 +276,23 @@ RLO_TEST(test_context__keeps_its_buffers_within_the_budget) {
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.memory_budget_bytes = 10000;
   rlo_context *context = NULL;
-  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context), RLO_OK);
+  expect_ok(rlo_context_create_default(-1, &options, &context));
   cl_mem a = NULL;
   cl_mem b = NULL;
-  ck_assert_int_eq(rlo_buffer_create(context, 6000, &a), RLO_OK);
+  expect_ok(rlo_buffer_create(context, 6000, &a));
   ck_assert_int_eq(rlo_buffer_create(context, 4001, &b), RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(b);
   ck_assert_str_eq(rlo_error_last()->message,
                    "a buffer of 4001 bytes exceeds the budget: 6000 of 10000 "
                    "bytes are in use");
-  ck_assert_int_eq(rlo_buffer_create(context, 4000, &b), RLO_OK);
+  expect_ok(rlo_buffer_create(context, 4000, &b));
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(context, &stats));
   ck_assert_int_eq(stats.buffer_bytes, 10000);
   rlo_buffer_release(context, a);
   rlo_buffer_release(context, b);
   rlo_buffer_release(context, NULL);
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(context, &stats));
   ck_assert_int_eq(stats.buffer_bytes, 0);
   ck_assert_int_eq(rlo_buffer_create(context, INT64_MAX, &a),
                    RLO_OUT_OF_MEMORY);
@@ -332,13 +323,13 @@ RLO_TEST(test_context__tells_the_log_what_it_does) {
   options.log = write_down;
   options.log_payload = &d;
   rlo_context *context = NULL;
-  ck_assert_int_eq(rlo_context_create_default(-1, &options, &context), RLO_OK);
+  expect_ok(rlo_context_create_default(-1, &options, &context));
   ck_assert_int_eq(d.num_lines[2], 1);
   rlo_problem problem =
       problem_of("f32[5,6]", "f32[6,5]", (const int32_t[]){1, 0});
   rlo_plan *plan = NULL;
-  ck_assert_int_eq(rlo_plan_create(context, &problem, NULL, &plan), RLO_OK);
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  expect_ok(rlo_plan_create(context, &problem, NULL, &plan));
+  expect_ok(rlo_plan_prepare(plan));
   ck_assert(d.has_build);
   ck_assert_int_eq(d.num_lines[0], 0);
   rlo_plan_release(plan);
@@ -350,10 +341,9 @@ RLO_TEST(test_context__plans_tell_what_they_do) {
   rlo_problem problem =
       problem_of("f32[64,48]", "f32[48,64]", (const int32_t[]){1, 0});
   rlo_plan *plan = NULL;
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
-                   RLO_OK);
+  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(plan, &info));
   ck_assert_str_ne(info.family, "none");
   ck_assert_str_ne(info.parameters, "");
   ck_assert_int_eq(info.src_bytes, 4 * 64 * 48);
@@ -362,7 +352,7 @@ RLO_TEST(test_context__plans_tell_what_they_do) {
   ck_assert_int_eq(info.written_bytes, 4 * 64 * 48);
   ck_assert_ptr_eq(rlo_plan_retain(plan), plan);
   rlo_plan_release(plan);
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(plan, &info));
   rlo_plan_release(plan);
   rlo_plan_release(NULL);
 
@@ -382,8 +372,7 @@ RLO_TEST(test_context__plans_tell_what_they_do) {
   rlo_shape shape = test_shape_of("f32[4]");
   rlo_combine_options doubled = RLO_COMBINE_OPTIONS_INIT;
   doubled.alpha = 2.0;
-  ck_assert_int_eq(
-      rlo_relayout_combine(&shape, &shape, NULL, &doubled, &problem), RLO_OK);
+  expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &doubled, &problem));
   test_set_factors(&problem.arithmetic, 2.0, (double)NAN);
   ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
                    RLO_INVALID_ARGUMENT);
@@ -411,27 +400,24 @@ RLO_TEST(test_context__a_promise_of_alignment_saves_a_program) {
   rlo_plan *plain = NULL;
   cl_mem src = NULL;
   cl_mem dst = NULL;
-  ck_assert_int_eq(rlo_plan_create(context, &problem, &options, &plan), RLO_OK);
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
-  ck_assert_int_eq(rlo_context_get_stats(context, &promised), RLO_OK);
+  expect_ok(rlo_plan_create(context, &problem, &options, &plan));
+  expect_ok(rlo_plan_prepare(plan));
+  expect_ok(rlo_context_get_stats(context, &promised));
   ck_assert_int_eq(promised.programs_built, 1);
-  ck_assert_int_eq(rlo_plan_create(context, &problem, NULL, &plain), RLO_OK);
-  ck_assert_int_eq(rlo_plan_prepare(plain), RLO_OK);
-  ck_assert_int_eq(rlo_context_get_stats(context, &both), RLO_OK);
-  ck_assert_int_eq(rlo_buffer_create(context, 4 * 64 * 48 + 64, &src), RLO_OK);
-  ck_assert_int_eq(rlo_buffer_create(context, 4 * 64 * 48 + 64, &dst), RLO_OK);
-  ck_assert_int_eq(
-      rlo_enqueue(plan, device.queue, src, 64, dst, 64, 0, NULL, NULL), RLO_OK);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_ok(rlo_plan_create(context, &problem, NULL, &plain));
+  expect_ok(rlo_plan_prepare(plain));
+  expect_ok(rlo_context_get_stats(context, &both));
+  expect_ok(rlo_buffer_create(context, 4 * 64 * 48 + 64, &src));
+  expect_ok(rlo_buffer_create(context, 4 * 64 * 48 + 64, &dst));
+  expect_ok(rlo_enqueue(plan, device.queue, src, 64, dst, 64, 0, NULL, NULL));
+  expect_cl(clFinish(device.queue));
   if (both.programs_built > 1) {
     /* The plain plan has a kernel for this, the other one has not. */
     ck_assert_int_eq(
         rlo_enqueue(plan, device.queue, src, 4, dst, 64, 0, NULL, NULL),
         RLO_UNSUPPORTED);
-    ck_assert_int_eq(
-        rlo_enqueue(plain, device.queue, src, 4, dst, 64, 0, NULL, NULL),
-        RLO_OK);
-    ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+    expect_ok(rlo_enqueue(plain, device.queue, src, 4, dst, 64, 0, NULL, NULL));
+    expect_cl(clFinish(device.queue));
   }
   rlo_buffer_release(context, src);
   rlo_buffer_release(context, dst);
@@ -486,8 +472,7 @@ RLO_TEST(test_context__refuses_to_work_in_a_child_of_fork) {
   rlo_problem problem =
       problem_of("f32[5,6]", "f32[6,5]", (const int32_t[]){1, 0});
   rlo_plan *plan = NULL;
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
-                   RLO_OK);
+  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
   fflush(stdout);
   pid_t child = fork();
   ck_assert_int_ge(child, 0);
@@ -520,14 +505,12 @@ RLO_TEST(test_context__refuses_to_work_in_a_child_of_fork) {
 RLO_TEST(test_context__measures_the_copy_limit) {
   test_device device = test_device_open();
   double gb_per_s = 0;
-  ck_assert_msg(rlo_copy_limit(device.context, 8 << 20, 3, &gb_per_s) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_copy_limit(device.context, 8 << 20, 3, &gb_per_s));
   printf("copy limit over 8 MiB: %.2f GB/s\n", gb_per_s);
   ck_assert(gb_per_s > 0.01 && gb_per_s < 1e5);
-  ck_assert_int_eq(rlo_copy_limit(device.context, 5001, 1, &gb_per_s), RLO_OK);
+  expect_ok(rlo_copy_limit(device.context, 5001, 1, &gb_per_s));
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &stats));
   ck_assert_int_eq(stats.buffer_bytes, 0);
   ck_assert_int_eq(rlo_copy_limit(device.context, 4095, 1, &gb_per_s),
                    RLO_INVALID_ARGUMENT);

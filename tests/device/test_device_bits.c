@@ -5,6 +5,7 @@
 #include "relayout/ops.h"
 #include "runtime/context.h"
 #include "support/device_suite.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 
@@ -245,17 +246,15 @@ RLO_TEST(test_device_bits__chains_are_exact) {
   rlo_chain *chain = NULL;
   rlo_chain *beside = NULL;
   rlo_problem_list *problems = NULL;
-  ck_assert_int_eq(rlo_chain_create(&shape, &chain), RLO_OK);
-  ck_assert_int_eq(rlo_chain_slice(chain, begin, end, step), RLO_OK);
-  ck_assert_int_eq(rlo_chain_pad(chain, low, high, NULL, &value), RLO_OK);
+  expect_ok(rlo_chain_create(&shape, &chain));
+  expect_ok(rlo_chain_slice(chain, begin, end, step));
+  expect_ok(rlo_chain_pad(chain, low, high, NULL, &value));
   shape = test_shape_of("s4[3,34]{0,1:E(4)}");
-  ck_assert_int_eq(rlo_chain_create(&shape, &beside), RLO_OK);
+  expect_ok(rlo_chain_create(&shape, &beside));
   const rlo_chain *const others_of[] = {beside};
-  ck_assert_int_eq(rlo_chain_concatenate(chain, others_of, 1, 0), RLO_OK);
+  expect_ok(rlo_chain_concatenate(chain, others_of, 1, 0));
   rlo_shape dst = test_shape_of("s4[8,34]{0,1:T(3,5)E(4)fill(one)}");
-  ck_assert_msg(rlo_chain_lower(chain, &dst, &problems) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_chain_lower(chain, &dst, &problems));
   int32_t count = rlo_problem_list_count(problems);
   ck_assert_int_ge(count, 2);
   for (int32_t n = 0; n < count; ++n) {

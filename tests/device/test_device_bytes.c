@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "device/bytes/bytes.h"
+#include "support/expect.h"
 #include "support/low_thresholds.h"
 #include "support/program_budget.h"
 #include "support/random.h"
@@ -132,7 +133,7 @@ RLO_TABLE_TEST(test_device_bytes__tables_are_exact, tables) {
 
 RLO_TEST(test_device_bytes__compiles_no_more_than_its_budget) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &stats));
   expect_programs_within(MAX_PROGRAMS);
   if (!bytes_is_all()) {
     /* Cases are free only as long as none compiles what the budget does not

@@ -41,7 +41,7 @@ static void open_place(int place, cl_context in, cl_device_id device) {
   expect_ok(rlo_context_create(in, device, &options, &contexts[place]));
   cl_int code;
   queues[place] = clCreateCommandQueue(in, device, 0, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
 }
 
 static void open_places(void) {
@@ -50,20 +50,16 @@ static void open_places(void) {
   int32_t count;
   (void)setenv("POCL_DEVICES", "pthread pthread pthread pthread", 0);
   expect_ok(rlo_device_list(&first, sizeof first, 1, &count));
-  ck_assert_int_eq(clGetDeviceIDs(first.platform,
-                                  CL_DEVICE_TYPE_ALL,
-                                  NUM_DEVICES,
-                                  devices,
-                                  &num_devices),
-                   CL_SUCCESS);
+  expect_cl(clGetDeviceIDs(
+      first.platform, CL_DEVICE_TYPE_ALL, NUM_DEVICES, devices, &num_devices));
   num_devices = num_devices < NUM_DEVICES ? num_devices : NUM_DEVICES;
   printf("%d devices\n", (int)num_devices);
   shared = clCreateContext(NULL, num_devices, devices, NULL, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   for (cl_uint k = 0; k < NUM_DEVICES; ++k) {
     cl_device_id device = devices[k % num_devices];
     cl_context own = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-    ck_assert_int_eq(code, CL_SUCCESS);
+    expect_cl(code);
     open_place(OWN + (int)k, own, device);
     (void)clReleaseContext(own);
   }
@@ -71,7 +67,7 @@ static void open_places(void) {
   open_place(SHARED + 1, shared, devices[1 % num_devices]);
   contexts[SECOND] = rlo_context_retain(contexts[SHARED]);
   queues[SECOND] = clCreateCommandQueue(shared, devices[0], 0, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
 }
 
 static void close_places(void) {
@@ -81,7 +77,7 @@ static void close_places(void) {
     if (queues[k] != NULL) {
       (void)clReleaseCommandQueue(queues[k]);
       if (k != SECOND) {
-        ck_assert_int_eq(rlo_context_get_stats(contexts[k], &stats), RLO_OK);
+        expect_ok(rlo_context_get_stats(contexts[k], &stats));
         programs += stats.programs_built;
         ck_assert_int_eq(stats.buffer_bytes, 0);
       }
@@ -112,7 +108,7 @@ static cl_mem make_buffer(int place, const exchange_arena *arena) {
                      (size_t)arena->bytes + 2 * EXCHANGE_GUARD_BYTES,
                      arena->begin,
                      &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return buffer;
 }
 
@@ -422,7 +418,7 @@ RLO_LOOP_TEST(test_device_exchange__ranks_with_several_devices, 1, 3) {
   for (int32_t k = 0; k < NUM_RANKS; ++k) {
     bool is_host = placements[_i].places[1] == HOST;
     ck_assert_int_eq(ranks[k].statuses[0], is_host ? RLO_OK : RLO_OUT_OF_RANGE);
-    ck_assert_int_eq(ranks[k].statuses[1], RLO_OK);
+    expect_ok(ranks[k].statuses[1]);
   }
   exchange_case_deinit(&c);
 }

@@ -6,6 +6,7 @@
 #include "relayout/ops.h"
 #include "support/device_suite.h"
 #include "support/device_table.h"
+#include "support/expect.h"
 #include "support/random_indexed.h"
 
 /* Gathers on a device, held against the host byte by byte. */
@@ -16,7 +17,7 @@ RLO_TIMEOUT(600);
 static rlo_problem_list *lower_gather(const test_indexed *x) {
   rlo_chain *chain;
   rlo_problem_list *problems;
-  ck_assert_int_eq(rlo_chain_create(&x->array, &chain), RLO_OK);
+  expect_ok(rlo_chain_create(&x->array, &chain));
   ck_assert_msg(
       rlo_chain_gather(chain, &x->indices, x->dim, x->batch_dims) == RLO_OK &&
           rlo_chain_lower(chain, &x->rows, &problems) == RLO_OK,
@@ -80,7 +81,7 @@ RLO_TEST(test_device_indexed__random_gathers_are_exact) {
     uint64_t case_seed = random.state;
     int32_t width = (int32_t)test_random_in(&random, 0, 4);
     rlo_dtype dtype = RLO_DTYPE_INVALID;
-    ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
+    expect_ok(rlo_dtype_from_name(test_dtypes[width], &dtype));
     test_indexed x;
     test_random_indexed(
         &random, dtype, test_is_short() ? 200 : 4000, false, &x);

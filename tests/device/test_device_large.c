@@ -153,12 +153,11 @@ static void run(const matrix *m,
   expect_ok(rlo_plan_get_info(plan, &info));
   const unsigned char guard = GUARD;
   const size_t total = (size_t)bytes_of(m) + 2 * GUARD_BYTES;
-  ck_assert_int_eq(clEnqueueFillBuffer(
-                       device.queue, dst, &guard, 1, 0, total, 0, NULL, NULL),
-                   CL_SUCCESS);
+  expect_cl(clEnqueueFillBuffer(
+      device.queue, dst, &guard, 1, 0, total, 0, NULL, NULL));
   expect_ok(
       rlo_enqueue(plan, device.queue, src, 0, dst, GUARD_BYTES, 0, NULL, NULL));
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   printf("%s[%" PRId64 ",%" PRId64 "] transposed: %" PRId64 " bytes, %s\n",
          m->type,
          m->rows,

@@ -6,6 +6,7 @@
 #include "relayout/opencl.h"
 #include "relayout/text.h"
 #include "support/device_suite.h"
+#include "support/expect.h"
 #include "support/memcheck.h"
 #include "support/random_indexed.h"
 
@@ -43,9 +44,8 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   rlo_segment_sum *sum;
   rlo_shape dst_shape = x->array;
   if (c->dst_dtype != x->array.dtype) {
-    ck_assert_int_eq(
-        rlo_shape_make(c->dst_dtype, x->array.dims, x->array.rank, &dst_shape),
-        RLO_OK);
+    expect_ok(
+        rlo_shape_make(c->dst_dtype, x->array.dims, x->array.rank, &dst_shape));
   }
   ck_assert_msg(
       rlo_segment_sum_create(
@@ -79,7 +79,7 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   test_arena dst = test_arena_make(
       dst_size * test_random_in(random, 0, 5), sizes.dst_bytes, 8, 0xd0);
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(plan, &info));
   ck_assert_int_eq(info.src_bytes, sizes.src_bytes);
   ck_assert_int_eq(info.index_bytes, sizes.ids_bytes);
   ck_assert_int_eq(info.dst_bytes, sizes.dst_bytes);
@@ -93,11 +93,10 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
    * nobody wrote behind the last segment, before it asks the guard that ends
    * the segment. */
   test_memcheck_forget_local(&device);
-  ck_assert_int_eq(rlo_segment_sum_run_host(sum,
-                                            src.before + src.begin,
-                                            ids.before + ids.begin,
-                                            dst.expected + dst.begin),
-                   RLO_OK);
+  expect_ok(rlo_segment_sum_run_host(sum,
+                                     src.before + src.begin,
+                                     ids.before + ids.begin,
+                                     dst.expected + dst.begin));
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = src.buffer;
   operands.src_offset_bytes = src.begin;
@@ -120,7 +119,7 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
                 rlo_error_last()->message,
                 rlo_error_last()->build_log);
   rlo_plan_release(plan); /* legal while its work is in flight */
-  ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+  expect_cl(clWaitForEvents(1, &event));
   clReleaseEvent(event);
   bool is_right = arena_is_right(&dst, false);
   if (!is_right) {
@@ -191,9 +190,9 @@ static void run_shapes(test_random *random,
                        int32_t dim) {
   test_indexed x;
   memset(&x, 0, sizeof x);
-  ck_assert_int_eq(rlo_shape_parse(rows, strlen(rows), &x.rows), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse(ids, strlen(ids), &x.indices), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse(array, strlen(array), &x.array), RLO_OK);
+  expect_ok(rlo_shape_parse(rows, strlen(rows), &x.rows));
+  expect_ok(rlo_shape_parse(ids, strlen(ids), &x.indices));
+  expect_ok(rlo_shape_parse(array, strlen(array), &x.array));
   x.dim = dim;
   snprintf(x.words, sizeof x.words, "%s, %s, %s", rows, ids, array);
   int64_t count = 1;
@@ -237,16 +236,14 @@ static rlo_plan *plan_words(const char *rows,
                             const char *array,
                             const rlo_plan_options *options) {
   rlo_shape shapes[3];
-  ck_assert_int_eq(rlo_shape_parse(rows, strlen(rows), &shapes[0]), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse(ids, strlen(ids), &shapes[1]), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse(array, strlen(array), &shapes[2]), RLO_OK);
+  expect_ok(rlo_shape_parse(rows, strlen(rows), &shapes[0]));
+  expect_ok(rlo_shape_parse(ids, strlen(ids), &shapes[1]));
+  expect_ok(rlo_shape_parse(array, strlen(array), &shapes[2]));
   rlo_segment_sum *sum;
   rlo_plan *plan;
-  ck_assert_int_eq(
-      rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum),
-      RLO_OK);
-  ck_assert_int_eq(
-      rlo_plan_create_segment_sum(device.context, sum, options, &plan), RLO_OK);
+  expect_ok(
+      rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum));
+  expect_ok(rlo_plan_create_segment_sum(device.context, sum, options, &plan));
   rlo_segment_sum_release(sum);
   return plan;
 }
@@ -269,20 +266,19 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
   test_arena_upload(&m, device.context);
   rlo_operands o = operands_in(&m);
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(plan, &info));
   ck_assert_int_eq(info.num_steps, 5); /* 3 for the ids, zeros, the sum */
   ck_assert_int_ge(info.scratch_bytes, (8 + 3 + 1) * 4);
   ck_assert_int_eq(info.written_bytes, 2 * 3 * 4);
   rlo_context_stats prepared = RLO_CONTEXT_STATS_INIT;
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &prepared), RLO_OK);
+  expect_ok(rlo_plan_prepare(plan));
+  expect_ok(rlo_context_get_stats(device.context, &prepared));
   for (int32_t n = 0; n < 2; ++n) {
-    ck_assert_int_eq(rlo_enqueue_operands(plan, unordered, &o, 0, NULL, NULL),
-                     RLO_OK);
-    ck_assert_int_eq(clFinish(unordered), CL_SUCCESS);
+    expect_ok(rlo_enqueue_operands(plan, unordered, &o, 0, NULL, NULL));
+    expect_cl(clFinish(unordered));
   }
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &after));
   ck_assert_int_eq(after.programs_built, prepared.programs_built);
   ck_assert_int_eq(after.launches, prepared.launches + 2 * info.num_steps);
   ck_assert_int_eq(
@@ -295,27 +291,25 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
 
   /* Without rows the plan fills with zeros only, without scratch memory. */
   plan = plan_words("f32[0]", "s32[0]", "f32[3]", NULL);
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(plan, &info));
   ck_assert_int_eq(info.num_steps, 1);
   ck_assert_int_eq(info.scratch_bytes, 0);
   o = (rlo_operands)RLO_OPERANDS_INIT;
   o.dst = m.buffer;
-  ck_assert_int_eq(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL),
-                   RLO_OK);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_ok(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, NULL));
+  expect_cl(clFinish(device.queue));
   rlo_plan_release(plan);
 
   /* Without cells no kernel runs, but there is an event. */
   plan = plan_words("f32[8,0]", "s32[8]", "f32[3,0]", NULL);
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(plan, &info));
   ck_assert_int_eq(info.num_steps, 0);
   ck_assert_str_eq(info.family, "none");
   ck_assert_str_eq(info.schedule, "default");
   o = operands_in(&m);
   cl_event event = NULL;
-  ck_assert_int_eq(
-      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
-  ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+  expect_ok(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event));
+  expect_cl(clWaitForEvents(1, &event));
   clReleaseEvent(event);
   rlo_plan_release(plan);
   test_arena_deinit(&m);
@@ -331,46 +325,42 @@ RLO_TEST(test_device_segment_sum__waits_and_is_waited_for) {
   cl_int code;
   cl_event gate =
       clCreateUserEvent(rlo_context_cl_context(device.context), &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   cl_event event = NULL;
-  ck_assert_int_eq(rlo_enqueue_operands(plan, unordered, &o, 1, &gate, &event),
-                   RLO_OK);
+  expect_ok(rlo_enqueue_operands(plan, unordered, &o, 1, &gate, &event));
   const cl_float minus_one = -1.0F;
   /* Nothing has run yet: what is written now is what is summed. */
-  ck_assert_int_eq(clEnqueueFillBuffer(device.queue,
-                                       m.buffer,
-                                       &minus_one,
-                                       sizeof minus_one,
-                                       0,
-                                       32,
-                                       0,
-                                       NULL,
-                                       NULL),
-                   CL_SUCCESS);
+  expect_cl(clEnqueueFillBuffer(device.queue,
+                                m.buffer,
+                                &minus_one,
+                                sizeof minus_one,
+                                0,
+                                32,
+                                0,
+                                NULL,
+                                NULL));
   const cl_int two = 2;
-  ck_assert_int_eq(clEnqueueFillBuffer(device.queue,
-                                       m.buffer,
-                                       &two,
-                                       sizeof two,
-                                       (size_t)o.index_offset_bytes,
-                                       32,
-                                       0,
-                                       NULL,
-                                       NULL),
-                   CL_SUCCESS);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
-  ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  expect_cl(clEnqueueFillBuffer(device.queue,
+                                m.buffer,
+                                &two,
+                                sizeof two,
+                                (size_t)o.index_offset_bytes,
+                                32,
+                                0,
+                                NULL,
+                                NULL));
+  expect_cl(clFinish(device.queue));
+  expect_cl(clSetUserEventStatus(gate, CL_COMPLETE));
   float sums[3] = {1.0F, 1.0F, 1.0F};
-  ck_assert_int_eq(clEnqueueReadBuffer(device.queue,
-                                       m.buffer,
-                                       CL_TRUE,
-                                       (size_t)o.dst_offset_bytes,
-                                       sizeof sums,
-                                       sums,
-                                       1,
-                                       &event,
-                                       NULL),
-                   CL_SUCCESS);
+  expect_cl(clEnqueueReadBuffer(device.queue,
+                                m.buffer,
+                                CL_TRUE,
+                                (size_t)o.dst_offset_bytes,
+                                sizeof sums,
+                                sums,
+                                1,
+                                &event,
+                                NULL));
   ck_assert(sums[0] == 0.0F && sums[1] == 0.0F && sums[2] == -8.0F);
   clReleaseEvent(event);
   clReleaseEvent(gate);
@@ -422,9 +412,8 @@ RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
       RLO_INVALID_ARGUMENT);
   ck_assert_str_eq(rlo_error_last()->message, "'plan' is NULL");
   ck_assert_ptr_null(event);
-  ck_assert_int_eq(
-      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
-  ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+  expect_ok(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event));
+  expect_cl(clWaitForEvents(1, &event));
   clReleaseEvent(event);
   test_arena_deinit(&m);
   rlo_plan_release(plan);
@@ -446,18 +435,17 @@ RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
   rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   cl_event event = NULL;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &before));
   ck_assert_int_eq(
       rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event),
       RLO_UNSUPPORTED);
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &after));
   ck_assert_int_eq(after.launches, before.launches);
   ck_assert_int_eq(after.programs_built, before.programs_built);
   ck_assert_ptr_null(event);
   o.dst_offset_bytes = 1 << 15;
-  ck_assert_int_eq(
-      rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event), RLO_OK);
-  ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+  expect_ok(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event));
+  expect_cl(clWaitForEvents(1, &event));
   clReleaseEvent(event);
   test_arena_deinit(&m);
   rlo_plan_release(plan);

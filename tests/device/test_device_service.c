@@ -73,7 +73,7 @@ RLO_LOOP_TEST(test_device_service__a_transposition, 0, 2 * NUM_KINDS) {
   rlo_service_release(service);
   /* A service that has nothing to do keeps no buffers. */
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &stats));
   ck_assert_int_eq(stats.buffer_bytes, 0);
 }
 
@@ -192,7 +192,7 @@ RLO_LOOP_TEST(test_device_service__pieces_that_reach_beyond_their_box, 1, 3) {
     transpose_job_submit(&t, service);
     expect_ok(rlo_job_wait(t.job, -1, NULL));
     rlo_status status = rlo_job_result(t.job);
-    ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+    expect_ok(status);
     watched_storage_get(&t.dst, got);
     ck_assert(memcmp(got, wanted, (size_t)problem.dst_bytes) == 0);
     num_cut += transpose_job_info(&t).num_pieces > 2;
@@ -296,7 +296,7 @@ RLO_TEST(test_device_service__the_next_job_finds_the_plans_of_the_last) {
     transpose_job_submit(&t, service);
     transpose_job_expect(&t);
     transpose_job_deinit(&t);
-    ck_assert_int_eq(rlo_context_get_stats(device.context, &stats[n]), RLO_OK);
+    expect_ok(rlo_context_get_stats(device.context, &stats[n]));
   }
   ck_assert_int_gt(stats[2].launches, stats[1].launches);
   /* Each plan finds or builds its programs. */

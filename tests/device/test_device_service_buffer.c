@@ -43,13 +43,13 @@ static void open_guarded(guarded *g, const void *content, int64_t bytes) {
                              (size_t)(bytes + 2 * GUARD_BYTES),
                              NULL,
                              &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   fill_guards(g);
   expect_ok(rlo_storage_from_buffer(
       device.context, g->buffer, GUARD_BYTES, bytes, &g->storage));
   expect_ok(rlo__storage_write(g->storage, 0, bytes, content));
   /* The storage has a reference of its own. */
-  ck_assert_int_eq(clReleaseMemObject(g->buffer), CL_SUCCESS);
+  expect_cl(clReleaseMemObject(g->buffer));
 }
 
 /* Reads the whole buffer; the guards have to be as they were. */
@@ -263,7 +263,7 @@ RLO_TABLE_TEST(test_device_service_buffer__jobs, jobs) {
 static cl_mem make_buffer(cl_context context, cl_mem_flags flags) {
   cl_int code = CL_SUCCESS;
   cl_mem made = clCreateBuffer(context, flags, 100, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return made;
 }
 
@@ -318,14 +318,14 @@ RLO_TEST(test_device_service_buffer__refusals) {
                  41,
                  RLO_OUT_OF_RANGE,
                  "41 bytes at byte 60 do not lie in a buffer of 100 bytes");
-  ck_assert_int_eq(clReleaseMemObject(buffer), CL_SUCCESS);
+  expect_cl(clReleaseMemObject(buffer));
 
   test_device other = test_device_open();
   buffer =
       make_buffer(rlo_context_cl_context(other.context), CL_MEM_READ_WRITE);
   expect_refused(
       buffer, 0, 1, RLO_INVALID_ARGUMENT, "the buffer is of another context");
-  ck_assert_int_eq(clReleaseMemObject(buffer), CL_SUCCESS);
+  expect_cl(clReleaseMemObject(buffer));
   test_device_close(&other);
 
   buffer = make_buffer(context, CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS);
@@ -335,7 +335,7 @@ RLO_TEST(test_device_service_buffer__refusals) {
       1,
       RLO_INVALID_ARGUMENT,
       "the buffer is CL_MEM_HOST_NO_ACCESS: its bytes go through the host");
-  ck_assert_int_eq(clReleaseMemObject(buffer), CL_SUCCESS);
+  expect_cl(clReleaseMemObject(buffer));
 }
 
 RLO_TEST(test_device_service_buffer__what_the_host_may_do) {
@@ -347,7 +347,7 @@ RLO_TEST(test_device_service_buffer__what_the_host_may_do) {
     rlo_storage *storage = NULL;
     expect_ok(
         rlo_storage_from_buffer(device.context, buffer, 10, 90, &storage));
-    ck_assert_int_eq(clReleaseMemObject(buffer), CL_SUCCESS);
+    expect_cl(clReleaseMemObject(buffer));
     ck_assert_int_eq(rlo__storage_read(storage, 89, 1, &byte),
                      n == 0 ? RLO_OK : RLO_INVALID_ARGUMENT);
     ck_assert_int_eq(rlo__storage_write(storage, 89, 1, &byte),

@@ -261,7 +261,7 @@ RLO_TEST(test_device_service_limits__sub_devices) {
   }
   cl_int code = CL_SUCCESS;
   cl_context shared = clCreateContext(NULL, 2, parts, NULL, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   options.cache_dir = "";
   rlo_context *on[2];
@@ -285,9 +285,9 @@ RLO_TEST(test_device_service_limits__sub_devices) {
   rlo_service_release(service);
   for (int n = 0; n < 2; ++n) {
     rlo_context_release(on[n]);
-    ck_assert_int_eq(clReleaseDevice(parts[n]), CL_SUCCESS);
+    expect_cl(clReleaseDevice(parts[n]));
   }
-  ck_assert_int_eq(clReleaseContext(shared), CL_SUCCESS);
+  expect_cl(clReleaseContext(shared));
 }
 
 /* ------------------------------------------------------------ lost contexts */
@@ -316,7 +316,7 @@ static void make_late_source(checked_job *job) {
 /* How many kernels a context ran. */
 static int64_t launches_of(const rlo_context *context) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(context, &stats));
   return stats.launches;
 }
 

@@ -90,7 +90,7 @@ static int32_t run(test_random *random,
                 rlo_error_last()->message,
                 rlo_error_last()->build_log);
   rlo_plan_release(plan); /* legal while its work is in flight */
-  ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+  expect_cl(clWaitForEvents(1, &event));
   clReleaseEvent(event);
   ck_assert_msg(arena_is_right(&dst, false), "%s: the sums differ", words);
   ck_assert(arena_is_right(&src, false));
@@ -221,7 +221,7 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
   o.scratch_offset_bytes = 50008;
   for (int32_t n = 0; n < 2; ++n) {
     expect_ok(rlo_enqueue_operands(plan, unordered, &o, 0, NULL, NULL));
-    ck_assert_int_eq(clFinish(unordered), CL_SUCCESS);
+    expect_cl(clFinish(unordered));
   }
   expect_ok(rlo_context_get_stats(device.context, &after));
   ck_assert_int_eq(after.programs_built, prepared.programs_built);

@@ -299,7 +299,7 @@ static void run_operands(rlo_plan *plan,
   operands.scratch = scratch.buffer;
   operands.scratch_offset_bytes = scratch.begin;
   expect_ok(rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL));
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   rlo_plan_release(plan);
   ck_assert(arena_is_right(dst, false));
   ck_assert(arena_is_right(src, false));

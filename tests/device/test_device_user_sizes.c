@@ -21,7 +21,7 @@ static cl_mem wrap(const test_guarded_pages *pages) {
                                  pages->size_bytes,
                                  pages->bytes,
                                  &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return buffer;
 }
 
@@ -38,19 +38,18 @@ static void fetch(cl_mem buffer, const test_guarded_pages *pages) {
                                     NULL,
                                     NULL,
                                     &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   ck_assert_ptr_eq(mapped, pages->bytes);
-  ck_assert_int_eq(
-      clEnqueueUnmapMemObject(device.queue, buffer, mapped, 0, NULL, NULL),
-      CL_SUCCESS);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(
+      clEnqueueUnmapMemObject(device.queue, buffer, mapped, 0, NULL, NULL));
+  expect_cl(clFinish(device.queue));
 }
 
 static void run_plan(const test_user_array *a, cl_mem src, cl_mem dst) {
   rlo_plan *plan = NULL;
   expect_ok(rlo_plan_create(device.context, &a->problem, NULL, &plan));
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   rlo_plan_release(plan);
 }
 

@@ -61,7 +61,7 @@ static void run_plan(int64_t first_row) {
   expect_ok(rlo_plan_create(
       device.context, rlo_problem_list_get(list, 0), NULL, &plan));
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, &done));
-  ck_assert_int_eq(clWaitForEvents(1, &done), CL_SUCCESS);
+  expect_cl(clWaitForEvents(1, &done));
   clReleaseEvent(done);
   rlo_plan_release(plan);
   rlo_problem_list_release(list);

@@ -6,6 +6,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_suite.h"
+#include "support/expect.h"
 
 /* A transpose large enough for non-temporal stores, which are fatal where the
  * alignment is not what the plan relied on. Its rows are whole cache lines on
@@ -26,10 +27,9 @@ static rlo_problem lower(const char *src_text,
   static rlo_problem problem;
   rlo_shape src;
   rlo_shape dst;
-  ck_assert_int_eq(rlo_shape_parse(src_text, strlen(src_text), &src), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse(dst_text, strlen(dst_text), &dst), RLO_OK);
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, permutation, &problem),
-                   RLO_OK);
+  expect_ok(rlo_shape_parse(src_text, strlen(src_text), &src));
+  expect_ok(rlo_shape_parse(dst_text, strlen(dst_text), &dst));
+  expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
   return problem;
 }
 
@@ -41,7 +41,7 @@ static void begin_file(void) {
   got = malloc(BYTES);
   ck_assert(values != NULL && expected != NULL && got != NULL);
   test_fill_unique(values, BYTES, 4, 7);
-  ck_assert_int_eq(rlo_problem_run_host(&transpose, values, expected), RLO_OK);
+  expect_ok(rlo_problem_run_host(&transpose, values, expected));
 }
 
 static void end_file(void) {
@@ -56,9 +56,7 @@ RLO_TIMEOUT(300);
 
 static rlo_plan *plan_of(const rlo_problem *problem) {
   rlo_plan *plan = NULL;
-  ck_assert_msg(rlo_plan_create(device.context, problem, NULL, &plan) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_plan_create(device.context, problem, NULL, &plan));
   return plan;
 }
 
@@ -66,7 +64,7 @@ static cl_mem buffer_of(cl_mem_flags flags, size_t bytes, void *host) {
   cl_int code = CL_SUCCESS;
   cl_mem buffer = clCreateBuffer(
       rlo_context_cl_context(device.context), flags, bytes, host, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return buffer;
 }
 
@@ -79,7 +77,7 @@ static cl_mem sub_buffer(cl_mem parent, size_t origin, size_t bytes) {
   cl_int code = CL_SUCCESS;
   cl_mem buffer = clCreateSubBuffer(
       parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return buffer;
 }
 
@@ -88,16 +86,15 @@ static void expect_result(cl_command_queue queue,
                           size_t offset_bytes,
                           cl_event after) {
   memset(got, 0, BYTES);
-  ck_assert_int_eq(clEnqueueReadBuffer(queue,
-                                       buffer,
-                                       CL_TRUE,
-                                       offset_bytes,
-                                       BYTES,
-                                       got,
-                                       after != NULL,
-                                       after != NULL ? &after : NULL,
-                                       NULL),
-                   CL_SUCCESS);
+  expect_cl(clEnqueueReadBuffer(queue,
+                                buffer,
+                                CL_TRUE,
+                                offset_bytes,
+                                BYTES,
+                                got,
+                                after != NULL,
+                                after != NULL ? &after : NULL,
+                                NULL));
   ck_assert(memcmp(got, expected, BYTES) == 0);
 }
 
@@ -107,12 +104,8 @@ static void sleep_ms(int32_t ms) {
 
 static cl_int status_of(cl_event event) {
   cl_int status = 12345;
-  ck_assert_int_eq(clGetEventInfo(event,
-                                  CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                  sizeof status,
-                                  &status,
-                                  NULL),
-                   CL_SUCCESS);
+  expect_cl(clGetEventInfo(
+      event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
   return status;
 }
 
@@ -120,19 +113,19 @@ static cl_event user_event(void) {
   cl_int code = CL_SUCCESS;
   cl_event event =
       clCreateUserEvent(rlo_context_cl_context(device.context), &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return event;
 }
 
 static int64_t launches(void) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &stats));
   return stats.launches;
 }
 
 static int64_t programs_built(void) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &stats));
   return stats.programs_built;
 }
 
@@ -141,8 +134,7 @@ RLO_TEST(test_enqueue__in_order_without_events) {
   cl_mem src = filled_buffer();
   cl_mem dst = buffer_of(CL_MEM_WRITE_ONLY, BYTES, NULL);
   int64_t before = launches();
-  ck_assert_int_eq(
-      rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL), RLO_OK);
+  expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
   ck_assert_int_eq(launches(), before + 1);
   expect_result(device.queue, dst, 0, NULL);
   clReleaseMemObject(src);
@@ -156,13 +148,12 @@ RLO_TEST(test_enqueue__waits_for_the_wait_list) {
   cl_mem dst = buffer_of(CL_MEM_READ_WRITE, BYTES, NULL);
   cl_event gates[2] = {user_event(), user_event()};
   cl_event done = NULL;
-  ck_assert_int_eq(
-      rlo_enqueue(plan, device.queue, src, 0, dst, 0, 2, gates, &done), RLO_OK);
+  expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 2, gates, &done));
   ck_assert_ptr_nonnull(done);
-  ck_assert_int_eq(clSetUserEventStatus(gates[0], CL_COMPLETE), CL_SUCCESS);
+  expect_cl(clSetUserEventStatus(gates[0], CL_COMPLETE));
   sleep_ms(50);
   ck_assert_int_gt(status_of(done), CL_COMPLETE);
-  ck_assert_int_eq(clSetUserEventStatus(gates[1], CL_COMPLETE), CL_SUCCESS);
+  expect_cl(clSetUserEventStatus(gates[1], CL_COMPLETE));
   expect_result(device.queue, dst, 0, done);
   ck_assert_int_eq(status_of(done), CL_COMPLETE);
   clReleaseEvent(done);
@@ -191,18 +182,17 @@ RLO_TEST(test_enqueue__out_of_order_by_events) {
   for (int32_t i = 0; i < TURNS; ++i) {
     cl_event done = NULL;
     bool is_there = i % 2 == 0;
-    ck_assert_int_eq(rlo_enqueue(is_there ? there : back,
-                                 queue,
-                                 is_there ? a : b,
-                                 0,
-                                 is_there ? b : a,
-                                 0,
-                                 1,
-                                 &last,
-                                 &done),
-                     RLO_OK);
+    expect_ok(rlo_enqueue(is_there ? there : back,
+                          queue,
+                          is_there ? a : b,
+                          0,
+                          is_there ? b : a,
+                          0,
+                          1,
+                          &last,
+                          &done));
     if (i == 0) {
-      ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+      expect_cl(clSetUserEventStatus(gate, CL_COMPLETE));
     }
     clReleaseEvent(last);
     last = done;
@@ -222,15 +212,13 @@ RLO_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer) {
   rlo_plan *plan = plan_of(&transpose);
   cl_mem whole = buffer_of(CL_MEM_READ_WRITE, 2 * HALF, NULL);
   test_device_write(device.queue, whole, HALF, BYTES, values);
-  ck_assert_int_eq(
-      rlo_enqueue(plan, device.queue, whole, HALF, whole, 0, 0, NULL, NULL),
-      RLO_OK);
+  expect_ok(
+      rlo_enqueue(plan, device.queue, whole, HALF, whole, 0, 0, NULL, NULL));
   expect_result(device.queue, whole, 0, NULL);
 
   cl_mem low = sub_buffer(whole, 0, HALF);
   cl_mem high = sub_buffer(whole, HALF, HALF);
-  ck_assert_int_eq(
-      rlo_enqueue(plan, device.queue, high, 0, low, 0, 0, NULL, NULL), RLO_OK);
+  expect_ok(rlo_enqueue(plan, device.queue, high, 0, low, 0, 0, NULL, NULL));
   expect_result(device.queue, low, 0, NULL);
   clReleaseMemObject(low);
   clReleaseMemObject(high);
@@ -254,11 +242,7 @@ RLO_TEST(test_enqueue__host_memory_that_begins_anywhere) {
                            src_memory + begins[i][0]);
     cl_mem dst =
         buffer_of(CL_MEM_USE_HOST_PTR, BYTES, dst_memory + begins[i][1]);
-    ck_assert_msg(
-        rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL) ==
-            RLO_OK,
-        "%s",
-        rlo_error_last()->message);
+    expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
     expect_result(device.queue, dst, 0, NULL);
     clReleaseMemObject(src);
     clReleaseMemObject(dst);
@@ -272,22 +256,19 @@ RLO_TEST(test_enqueue__nothing_to_do_still_yields_an_event) {
   rlo_problem empty = lower("f32[0,3]", "f32[3,0]", (const int32_t[]){1, 0});
   rlo_plan *plan = plan_of(&empty);
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(plan, &info));
   ck_assert_str_eq(info.family, "none");
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  expect_ok(rlo_plan_prepare(plan));
   int64_t before = launches();
   cl_event gate = user_event();
   cl_event done = NULL;
-  ck_assert_int_eq(
-      rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 1, &gate, &done),
-      RLO_OK);
+  expect_ok(rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 1, &gate, &done));
   ck_assert_ptr_nonnull(done);
   sleep_ms(20);
   ck_assert_int_gt(status_of(done), CL_COMPLETE);
-  ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-  ck_assert_int_eq(clWaitForEvents(1, &done), CL_SUCCESS);
-  ck_assert_int_eq(
-      rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 0, NULL, NULL), RLO_OK);
+  expect_cl(clSetUserEventStatus(gate, CL_COMPLETE));
+  expect_cl(clWaitForEvents(1, &done));
+  expect_ok(rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 0, NULL, NULL));
   ck_assert_int_eq(launches(), before);
   clReleaseEvent(done);
   clReleaseEvent(gate);
@@ -301,10 +282,7 @@ RLO_TEST(test_enqueue__only_padding_needs_no_source) {
   float out[9] = {0};
   cl_mem dst =
       buffer_of(CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof out, out);
-  ck_assert_msg(
-      rlo_enqueue(plan, device.queue, NULL, 0, dst, 0, 0, NULL, NULL) == RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  expect_ok(rlo_enqueue(plan, device.queue, NULL, 0, dst, 0, 0, NULL, NULL));
   test_device_read(device.queue, dst, 0, sizeof out, out);
   for (size_t i = 0; i < 9; ++i) {
     ck_assert(out[i] == 1.0F);
@@ -318,21 +296,19 @@ RLO_TEST(test_enqueue__plan_and_context_may_go_while_in_flight) {
   cl_context context = rlo_context_cl_context(own.context);
   cl_int code = CL_SUCCESS;
   rlo_plan *plan = NULL;
-  ck_assert_int_eq(rlo_plan_create(own.context, &transpose, NULL, &plan),
-                   RLO_OK);
+  expect_ok(rlo_plan_create(own.context, &transpose, NULL, &plan));
   cl_mem src =
       clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, BYTES, values, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   cl_mem dst = clCreateBuffer(context, 0, BYTES, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   cl_event gate = clCreateUserEvent(context, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   cl_event done = NULL;
-  ck_assert_int_eq(
-      rlo_enqueue(plan, own.queue, src, 0, dst, 0, 1, &gate, &done), RLO_OK);
+  expect_ok(rlo_enqueue(plan, own.queue, src, 0, dst, 0, 1, &gate, &done));
   rlo_plan_release(plan);
   rlo_context_release(own.context);
-  ck_assert_int_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+  expect_cl(clSetUserEventStatus(gate, CL_COMPLETE));
   expect_result(own.queue, dst, 0, done);
   clReleaseEvent(done);
   clReleaseEvent(gate);
@@ -346,22 +322,21 @@ RLO_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs) {
       lower("f64[33,70]", "f64[70,33]", (const int32_t[]){1, 0});
   rlo_plan *plan = plan_of(&problem);
   int64_t before = programs_built();
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  expect_ok(rlo_plan_prepare(plan));
   int64_t prepared = programs_built();
   ck_assert_int_gt(prepared, before);
   cl_mem src = buffer_of(CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
   cl_mem dst = buffer_of(CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
   for (int32_t shift = 0; shift <= 8; shift += 8) {
-    ck_assert_int_eq(
-        rlo_enqueue(plan, device.queue, src, shift, dst, shift, 0, NULL, NULL),
-        RLO_OK);
+    expect_ok(
+        rlo_enqueue(plan, device.queue, src, shift, dst, shift, 0, NULL, NULL));
   }
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   ck_assert_int_eq(programs_built(), prepared);
 
   /* The same problem planned again finds the programs there. */
   rlo_plan *again = plan_of(&problem);
-  ck_assert_int_eq(rlo_plan_prepare(again), RLO_OK);
+  expect_ok(rlo_plan_prepare(again));
   ck_assert_int_eq(programs_built(), prepared);
   clReleaseMemObject(src);
   clReleaseMemObject(dst);
@@ -372,13 +347,12 @@ RLO_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs) {
 static bool have_one_kernel(const rlo_problem problems[2]) {
   rlo_plan_report *reports[2];
   for (int32_t n = 0; n < 2; ++n) {
-    ck_assert_int_eq(rlo_plan_explain(&problems[n],
-                                      rlo_context_device_info(device.context),
-                                      NULL,
-                                      0,
-                                      0,
-                                      &reports[n]),
-                     RLO_OK);
+    expect_ok(rlo_plan_explain(&problems[n],
+                               rlo_context_device_info(device.context),
+                               NULL,
+                               0,
+                               0,
+                               &reports[n]));
   }
   bool is_one = strcmp(reports[0]->kernel_name, reports[1]->kernel_name) == 0;
   rlo_plan_report_release(reports[0]);
@@ -402,13 +376,11 @@ RLO_TEST(test_enqueue__plans_that_share_a_program_take_turns) {
   int64_t before = programs_built();
   for (int32_t turn = 0; turn < 12; ++turn) {
     int32_t which = turn / 2 % 2;
-    ck_assert_int_eq(
-        rlo_enqueue(plans[which], device.queue, src, 0, dst, 0, 0, NULL, NULL),
-        RLO_OK);
+    expect_ok(
+        rlo_enqueue(plans[which], device.queue, src, 0, dst, 0, 0, NULL, NULL));
     test_device_read(device.queue, dst, 0, SMALL_BYTES, got);
     static uint32_t wanted[64 * 128];
-    ck_assert_int_eq(rlo_problem_run_host(&problems[which], values, wanted),
-                     RLO_OK);
+    expect_ok(rlo_problem_run_host(&problems[which], values, wanted));
     ck_assert(memcmp(got, wanted, SMALL_BYTES) == 0);
   }
   const bool is_shared = have_one_kernel(problems);

@@ -5,6 +5,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 /* Printed, and held to a bound that only a mistake of another order breaks.
@@ -27,17 +28,16 @@ RLO_TEST(test_enqueue_cost__takes_microseconds_on_the_host) {
   static rlo_problem tiny;
   rlo_shape from;
   rlo_shape to;
-  ck_assert_int_eq(rlo_shape_parse("f32[2,3]", 8, &from), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse("f32[3,2]", 8, &to), RLO_OK);
-  ck_assert_int_eq(
-      rlo_relayout_lower(&from, &to, (const int32_t[]){1, 0}, &tiny), RLO_OK);
+  expect_ok(rlo_shape_parse("f32[2,3]", 8, &from));
+  expect_ok(rlo_shape_parse("f32[3,2]", 8, &to));
+  expect_ok(rlo_relayout_lower(&from, &to, (const int32_t[]){1, 0}, &tiny));
   rlo_plan *plan = NULL;
-  ck_assert_int_eq(rlo_plan_create(device.context, &tiny, NULL, &plan), RLO_OK);
+  expect_ok(rlo_plan_create(device.context, &tiny, NULL, &plan));
   cl_int code = CL_SUCCESS;
   cl_mem src = clCreateBuffer(context, 0, 64, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   cl_mem dst = clCreateBuffer(context, 0, 64, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   double best = 1e9;
   for (int32_t round = 0; round < 5; ++round) {
     /* Of this thread alone: machines that run tests are busy. */
@@ -57,11 +57,10 @@ RLO_TEST(test_enqueue_cost__takes_microseconds_on_the_host) {
   double best_call = 1e9;
   for (int32_t i = 0; i < 200; ++i) {
     double begun = micros_now(CLOCK_MONOTONIC);
-    ck_assert_int_eq(
-        rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL), RLO_OK);
+    expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
     double micros = micros_now(CLOCK_MONOTONIC) - begun;
     best_call = micros < best_call ? micros : best_call;
-    ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+    expect_cl(clFinish(device.queue));
   }
   printf("a whole enqueue: %.2f us at best\n", best_call);
   clReleaseMemObject(src);

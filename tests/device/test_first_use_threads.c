@@ -4,6 +4,7 @@
 
 #include "base/thread.h"
 #include "relayout/opencl.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 /*
@@ -46,8 +47,7 @@ RLO_TEST(test_first_use_threads__may_all_be_first) {
   ck_assert_int_eq(pthread_barrier_init(&start, NULL, NUM_THREADS), 0);
   for (int32_t i = 0; i < NUM_THREADS; ++i) {
     workers[i] = (worker){.start = &start, .number = i};
-    ck_assert_int_eq(
-        rlo__thread_start(use_first, &workers[i], &workers[i].thread), RLO_OK);
+    expect_ok(rlo__thread_start(use_first, &workers[i], &workers[i].thread));
   }
   for (int32_t i = 0; i < NUM_THREADS; ++i) {
     rlo__thread_join(&workers[i].thread);

@@ -12,6 +12,7 @@
 #include "relayout/text.h"
 #include "runtime/measure.h"
 #include "support/device_suite.h"
+#include "support/expect.h"
 
 /* Building kernels takes most of the time: few candidates, and one shape. */
 #define SECONDS 0.3
@@ -41,7 +42,7 @@ RLO_FIXTURE(forget, NULL);
 RLO_TIMEOUT(300);
 
 static void parse(const char *text, rlo_shape *out_shape) {
-  ck_assert_int_eq(rlo_shape_parse(text, strlen(text), out_shape), RLO_OK);
+  expect_ok(rlo_shape_parse(text, strlen(text), out_shape));
 }
 
 static void lower(const char *src_text, const char *dst_text) {
@@ -49,7 +50,7 @@ static void lower(const char *src_text, const char *dst_text) {
   rlo_shape dst;
   parse(src_text, &src);
   parse(dst_text, &dst);
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
+  expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
 }
 
 static rlo_plan_options measure_options(void) {
@@ -63,11 +64,9 @@ static rlo_plan_options measure_options(void) {
 static rlo_plan_info plan(rlo_context *context,
                           const rlo_plan_options *options) {
   rlo_plan *made = NULL;
-  ck_assert_msg(rlo_plan_create(context, &problem, options, &made) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_plan_create(context, &problem, options, &made));
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  ck_assert_int_eq(rlo_plan_get_info(made, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(made, &info));
   rlo_plan_release(made);
   info.parameters = ""; /* the plan's own */
   return info;
@@ -114,10 +113,10 @@ RLO_TEST(test_measure__measures_once_and_remembers) {
   ck_assert_double_gt(first.measured_fraction, 0.0);
   rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &before));
   rlo_plan_info second = plan(device.context, &options);
   rlo_plan_info third = plan(device.context, NULL);
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &after));
   ck_assert_int_eq(second.decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_int_eq(third.decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_str_eq(first.family, second.family);
@@ -188,9 +187,9 @@ RLO_TEST(test_measure__takes_about_the_time_that_it_is_given) {
   /* What every measurement needs, built beforehand. */
   plan(device.context, &options);
   rlo_context_clear_wisdom(device.context);
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &before));
   rlo_plan_info info = plan(device.context, &options);
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &after));
   /* No time for any but the first. */
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
   ck_assert_str_eq(info.schedule, "default");
@@ -210,11 +209,10 @@ RLO_TEST(test_measure__stays_within_the_budget) {
   rlo_context_options context_options = RLO_CONTEXT_OPTIONS_INIT;
   context_options.memory_budget_bytes = 300 * 200 * 4 + 100;
   rlo_context *context = NULL;
-  ck_assert_int_eq(rlo_context_create(rlo_context_cl_context(device.context),
-                                      rlo_context_cl_device(device.context),
-                                      &context_options,
-                                      &context),
-                   RLO_OK);
+  expect_ok(rlo_context_create(rlo_context_cl_context(device.context),
+                               rlo_context_cl_device(device.context),
+                               &context_options,
+                               &context));
   rlo_plan_options options = measure_options();
   lower("f32[300,200]", "f32[300,200]{0,1}");
   rlo_plan *none = NULL;
@@ -222,7 +220,7 @@ RLO_TEST(test_measure__stays_within_the_budget) {
                    RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(none);
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(context, &stats));
   ck_assert_int_eq(stats.buffer_bytes, 0);
   ck_assert_int_eq(plan(context, NULL).decision, RLO_PLAN_DECISION_ESTIMATE);
   rlo_context_release(context);
@@ -230,11 +228,10 @@ RLO_TEST(test_measure__stays_within_the_budget) {
 
 static rlo_context *another_context(void) {
   rlo_context *context = NULL;
-  ck_assert_int_eq(rlo_context_create(rlo_context_cl_context(device.context),
-                                      rlo_context_cl_device(device.context),
-                                      NULL,
-                                      &context),
-                   RLO_OK);
+  expect_ok(rlo_context_create(rlo_context_cl_context(device.context),
+                               rlo_context_cl_device(device.context),
+                               NULL,
+                               &context));
   return context;
 }
 
@@ -248,15 +245,13 @@ RLO_TEST(test_measure__wisdom_goes_from_context_to_context) {
   rlo_context *other = another_context();
   int32_t num_taken = 0;
   int32_t num_ignored = 0;
-  ck_assert_int_eq(
-      rlo_context_import_wisdom(other, text, length, &num_taken, &num_ignored),
-      RLO_OK);
+  expect_ok(
+      rlo_context_import_wisdom(other, text, length, &num_taken, &num_ignored));
   ck_assert_int_ge(num_taken, 1);
   ck_assert_int_eq(num_ignored, 0);
   ck_assert_int_eq(plan(other, NULL).decision, RLO_PLAN_DECISION_WISDOM);
   rlo_plan_report *report = NULL;
-  ck_assert_int_eq(rlo_context_explain(other, &problem, NULL, 0, 0, &report),
-                   RLO_OK);
+  expect_ok(rlo_context_explain(other, &problem, NULL, 0, 0, &report));
   ck_assert_int_eq(report->decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_double_gt(report->measured_fraction, 0.0);
   rlo_plan_report_release(report);
@@ -265,7 +260,7 @@ RLO_TEST(test_measure__wisdom_goes_from_context_to_context) {
 }
 
 static void write_text(const char *text) {
-  ck_assert_int_eq(rlo__file_write(path, text, strlen(text)), RLO_OK);
+  expect_ok(rlo__file_write(path, text, strlen(text)));
 }
 
 RLO_TEST(test_measure__wisdom_gathers_in_a_file) {
@@ -276,12 +271,11 @@ RLO_TEST(test_measure__wisdom_gathers_in_a_file) {
                    RLO_NOT_FOUND);
   /* Two contexts that know different things, one after the other. */
   measure("f32[64,130]", "f32[64,130]{0,1}");
-  ck_assert_int_eq(rlo_context_save_wisdom(device.context, path), RLO_OK);
+  expect_ok(rlo_context_save_wisdom(device.context, path));
   rlo_context_clear_wisdom(device.context);
   measure("f32[64,131]", "f32[64,131]{0,1}");
-  ck_assert_int_eq(rlo_context_save_wisdom(device.context, path), RLO_OK);
-  ck_assert_int_eq(rlo_context_load_wisdom(other, path, &num_taken, NULL),
-                   RLO_OK);
+  expect_ok(rlo_context_save_wisdom(device.context, path));
+  expect_ok(rlo_context_load_wisdom(other, path, &num_taken, NULL));
   ck_assert_int_ge(num_taken, 2);
   ck_assert_int_eq(plan(other, NULL).decision, RLO_PLAN_DECISION_WISDOM);
   lower("f32[64,130]", "f32[64,130]{0,1}");

@@ -6,6 +6,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_suite.h"
+#include "support/expect.h"
 
 /*
  * Every way of asking for what cannot be done: nothing is enqueued, the event
@@ -24,18 +25,15 @@ static void begin_file(void) {
   rlo_shape from;
   rlo_shape to;
   static rlo_problem problem;
-  ck_assert_int_eq(rlo_shape_parse("f32[6,10]", 9, &from), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse("f32[10,6]", 9, &to), RLO_OK);
-  ck_assert_int_eq(
-      rlo_relayout_lower(&from, &to, (const int32_t[]){1, 0}, &problem),
-      RLO_OK);
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
-                   RLO_OK);
+  expect_ok(rlo_shape_parse("f32[6,10]", 9, &from));
+  expect_ok(rlo_shape_parse("f32[10,6]", 9, &to));
+  expect_ok(rlo_relayout_lower(&from, &to, (const int32_t[]){1, 0}, &problem));
+  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
   cl_int code = CL_SUCCESS;
   src = clCreateBuffer(context, 0, 1024, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   dst = clCreateBuffer(context, 0, 1024, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
 }
 
 static void end_file(void) {
@@ -51,7 +49,7 @@ RLO_TIMEOUT(120);
 static cl_mem buffer_of(cl_mem_flags flags, size_t bytes, void *host) {
   cl_int code = CL_SUCCESS;
   cl_mem buffer = clCreateBuffer(context, flags, bytes, host, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return buffer;
 }
 
@@ -60,7 +58,7 @@ static cl_mem sub_buffer(cl_mem parent, size_t origin, cl_mem_flags flags) {
   cl_int code = CL_SUCCESS;
   cl_mem buffer = clCreateSubBuffer(
       parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return buffer;
 }
 
@@ -93,7 +91,7 @@ static rlo_status run(const attempt *a, cl_event *out_event) {
 static void expect_works(const attempt *a) {
   ck_assert_msg(
       run(a, NULL) == RLO_OK, "refused: %s", rlo_error_last()->message);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
 }
 
 static void expect_refused(const attempt *a,
@@ -101,7 +99,7 @@ static void expect_refused(const attempt *a,
                            const char *words) {
   rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &before));
   cl_event untouched = (cl_event)(void *)&before;
   cl_event event = untouched;
   ck_assert_int_eq(run(a, &event), status);
@@ -110,7 +108,7 @@ static void expect_refused(const attempt *a,
                 "\"%s\" is not in \"%s\"",
                 words,
                 rlo_error_last()->message);
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &after));
   ck_assert_int_eq(after.launches, before.launches);
 }
 
@@ -147,7 +145,7 @@ RLO_TEST(test_operand__objects_of_another_context) {
   cl_int code = CL_SUCCESS;
   cl_mem foreign = clCreateBuffer(
       rlo_context_cl_context(other.context), 0, 1024, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   attempt a = good_attempt();
   a.queue = other.queue;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "queue is of another context");
@@ -177,23 +175,22 @@ RLO_TEST(test_operand__a_queue_of_another_device) {
   }
   cl_device_id *made = malloc(num_parts * sizeof *made);
   ck_assert_ptr_nonnull(made);
-  ck_assert_int_eq(clCreateSubDevices(whole, parts, num_parts, made, NULL),
-                   CL_SUCCESS);
+  expect_cl(clCreateSubDevices(whole, parts, num_parts, made, NULL));
   devices[1] = made[0];
   cl_int code = CL_SUCCESS;
   cl_context both = clCreateContext(NULL, 2, devices, NULL, NULL, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
 
   rlo_context *own = NULL;
-  ck_assert_int_eq(rlo_context_create(both, whole, NULL, &own), RLO_OK);
+  expect_ok(rlo_context_create(both, whole, NULL, &own));
   static rlo_problem problem;
   rlo_shape shape;
-  ck_assert_int_eq(rlo_shape_parse("f32[8]", 6, &shape), RLO_OK);
-  ck_assert_int_eq(rlo_relayout_lower(&shape, &shape, NULL, &problem), RLO_OK);
+  expect_ok(rlo_shape_parse("f32[8]", 6, &shape));
+  expect_ok(rlo_relayout_lower(&shape, &shape, NULL, &problem));
   rlo_plan *own_plan = NULL;
-  ck_assert_int_eq(rlo_plan_create(own, &problem, NULL, &own_plan), RLO_OK);
+  expect_ok(rlo_plan_create(own, &problem, NULL, &own_plan));
   cl_command_queue queue = clCreateCommandQueue(both, made[0], 0, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   ck_assert_int_eq(rlo_enqueue(own_plan, queue, src, 0, dst, 0, 0, NULL, NULL),
                    RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(
@@ -255,11 +252,10 @@ RLO_TEST(test_operand__overlap_of_different_lengths) {
   rlo_shape to;
   rlo_problem problem;
   attempt a = good_attempt();
-  ck_assert_int_eq(rlo_shape_parse("f32[8]", 6, &from), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse("f32[8]{0:pad(64)}", 17, &to), RLO_OK);
-  ck_assert_int_eq(rlo_relayout_lower(&from, &to, NULL, &problem), RLO_OK);
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &a.plan),
-                   RLO_OK);
+  expect_ok(rlo_shape_parse("f32[8]", 6, &from));
+  expect_ok(rlo_shape_parse("f32[8]{0:pad(64)}", 17, &to));
+  expect_ok(rlo_relayout_lower(&from, &to, NULL, &problem));
+  expect_ok(rlo_plan_create(device.context, &problem, NULL, &a.plan));
   a.dst = src;
   a.src_offset = 256;
   expect_works(&a);
@@ -374,13 +370,10 @@ RLO_TEST(test_operand__flags_that_forbid_an_update) {
   cl_mem read_only = buffer_of(CL_MEM_READ_ONLY, 1024, NULL);
   cl_mem write_only = buffer_of(CL_MEM_WRITE_ONLY, 1024, NULL);
   options.beta = 1;
-  ck_assert_int_eq(rlo_shape_parse("s32[6,10]", 9, &from), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse("s32[10,6]", 9, &to), RLO_OK);
-  ck_assert_int_eq(
-      rlo_relayout_combine(&from, &to, permutation, &options, &problem),
-      RLO_OK);
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &a.plan),
-                   RLO_OK);
+  expect_ok(rlo_shape_parse("s32[6,10]", 9, &from));
+  expect_ok(rlo_shape_parse("s32[10,6]", 9, &to));
+  expect_ok(rlo_relayout_combine(&from, &to, permutation, &options, &problem));
+  expect_ok(rlo_plan_create(device.context, &problem, NULL, &a.plan));
   expect_works(&a);
   a.dst = read_only;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "destination buffer is CL_MEM_READ");
@@ -418,7 +411,7 @@ RLO_TEST(test_operand__events_that_cannot_be_waited_for) {
   cl_int code = CL_SUCCESS;
   cl_event foreign =
       clCreateUserEvent(rlo_context_cl_context(other.context), &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   attempt a = good_attempt();
   a.num_wait = 1;
   a.wait_list = &foreign;
@@ -428,9 +421,8 @@ RLO_TEST(test_operand__events_that_cannot_be_waited_for) {
   test_device_close(&other);
 
   cl_event failed = clCreateUserEvent(context, &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
-  ck_assert_int_eq(clSetUserEventStatus(failed, CL_OUT_OF_RESOURCES),
-                   CL_SUCCESS);
+  expect_cl(code);
+  expect_cl(clSetUserEventStatus(failed, CL_OUT_OF_RESOURCES));
   a.wait_list = &failed;
   expect_refused(&a, RLO_DEVICE, "has failed with CL_OUT_OF_RESOURCES (-5)");
   ck_assert_int_eq(rlo_error_last()->cl_code, CL_OUT_OF_RESOURCES);

@@ -8,6 +8,7 @@
 #include "relayout/ops.h"
 #include "runtime/context.h"
 #include "support/device_suite.h"
+#include "support/expect.h"
 #include "support/shape_of.h"
 
 enum { ELEMENTS = 1024, BYTES = 4 * ELEMENTS, ROOM = BYTES + 256, THREADS = 6 };
@@ -21,8 +22,7 @@ static rlo_problem lower(const char *from_text,
   static rlo_problem problem;
   rlo_shape from = test_shape_of(from_text);
   rlo_shape to = test_shape_of(to_text);
-  ck_assert_int_eq(rlo_relayout_lower(&from, &to, permutation, &problem),
-                   RLO_OK);
+  expect_ok(rlo_relayout_lower(&from, &to, permutation, &problem));
   return problem;
 }
 
@@ -33,8 +33,8 @@ static void begin_file(void) {
   copy = lower("f32[1024]", "f32[1024]", NULL);
   /* A small transposition is the same for both. */
   other = lower("f32[32,32]", "f32[32,32]", (const int32_t[]){1, 0});
-  ck_assert_int_eq(rlo_buffer_create(device.context, ROOM, &src), RLO_OK);
-  ck_assert_int_eq(rlo_buffer_create(device.context, ROOM, &dst), RLO_OK);
+  expect_ok(rlo_buffer_create(device.context, ROOM, &src));
+  expect_ok(rlo_buffer_create(device.context, ROOM, &dst));
 }
 
 static void end_file(void) {
@@ -56,7 +56,7 @@ static done take_done(void) {
   static done before;
   rlo_context *context = device.context;
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(context, &stats));
   const done now = {atomic_load(&context->planned),
                     stats.programs_built + stats.program_hits + stats.disk_hits,
                     context->memo.num_hits};
@@ -78,10 +78,7 @@ static done take_done(void) {
 static rlo_plan *plan_of(const rlo_problem *problem,
                          const rlo_plan_options *options) {
   rlo_plan *plan = NULL;
-  ck_assert_msg(
-      rlo_plan_create(device.context, problem, options, &plan) == RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  expect_ok(rlo_plan_create(device.context, problem, options, &plan));
   return plan;
 }
 
@@ -100,30 +97,30 @@ RLO_TEST(test_planned__does_what_is_needed_when_it_is_needed) {
   begin_anew();
   rlo_plan *plan = plan_of(&copy, NULL);
   EXPECT_DONE(1, 0, 0);
-  ck_assert_int_eq(enqueue_at(plan, 64), RLO_OK);
+  expect_ok(enqueue_at(plan, 64));
   EXPECT_DONE(0, 1, 0);
-  ck_assert_int_eq(enqueue_at(plan, 128), RLO_OK);
+  expect_ok(enqueue_at(plan, 128));
   EXPECT_DONE(0, 0, 0);
-  ck_assert_int_eq(enqueue_at(plan, 4), RLO_OK);
+  expect_ok(enqueue_at(plan, 4));
   EXPECT_DONE(1, 1, 0);
-  ck_assert_int_eq(enqueue_at(plan, 8), RLO_OK);
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  expect_ok(enqueue_at(plan, 8));
+  expect_ok(rlo_plan_prepare(plan));
   EXPECT_DONE(0, 0, 0);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
 
   /* One that is the same for any memory has one program. */
   rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   rlo_plan *same = plan_of(&other, NULL);
-  ck_assert_int_eq(enqueue_at(same, 64), RLO_OK);
+  expect_ok(enqueue_at(same, 64));
   EXPECT_DONE(1, 1, 0);
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
-  ck_assert_int_eq(enqueue_at(same, 4), RLO_OK);
-  ck_assert_int_eq(enqueue_at(same, 4), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &before));
+  expect_ok(enqueue_at(same, 4));
+  expect_ok(enqueue_at(same, 4));
   EXPECT_DONE(1, 1, 0);
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &after));
   ck_assert_int_eq(before.programs_built, after.programs_built);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   rlo_plan_release(plan);
   rlo_plan_release(same);
 }
@@ -131,21 +128,21 @@ RLO_TEST(test_planned__does_what_is_needed_when_it_is_needed) {
 RLO_TEST(test_planned__prepare_leaves_nothing_for_enqueue) {
   begin_anew();
   rlo_plan *plan = plan_of(&copy, NULL);
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  expect_ok(rlo_plan_prepare(plan));
   EXPECT_DONE(2, 2, 0);
-  ck_assert_int_eq(enqueue_at(plan, 64), RLO_OK);
-  ck_assert_int_eq(enqueue_at(plan, 4), RLO_OK);
+  expect_ok(enqueue_at(plan, 64));
+  expect_ok(enqueue_at(plan, 4));
   EXPECT_DONE(0, 0, 0);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   rlo_plan_release(plan);
 }
 
 RLO_TEST(test_planned__is_remembered) {
   begin_anew();
   rlo_plan *plan = plan_of(&copy, NULL);
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  expect_ok(rlo_plan_prepare(plan));
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(plan, &info));
   char parameters[160];
   strcpy(parameters, info.parameters);
   const char *family = info.family;
@@ -157,14 +154,14 @@ RLO_TEST(test_planned__is_remembered) {
   rlo__alloc_set_fault(0, false);
   rlo_plan *again = plan_of(&copy, &defaults);
   ck_assert_int_le(rlo__alloc_tried_count(), 1);
-  ck_assert_int_eq(rlo_plan_get_info(again, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(again, &info));
   ck_assert_str_eq(info.family, family);
   ck_assert_str_eq(info.parameters, parameters);
   ck_assert_int_eq(info.src_bytes, BYTES);
-  ck_assert_int_eq(enqueue_at(again, 64), RLO_OK);
-  ck_assert_int_eq(enqueue_at(again, 4), RLO_OK);
+  expect_ok(enqueue_at(again, 64));
+  expect_ok(enqueue_at(again, 4));
   EXPECT_DONE(0, 0, 2);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   rlo_plan_release(again);
 }
 
@@ -178,9 +175,9 @@ RLO_TEST(test_planned__what_differs_is_planned_anew) {
   plans[count++] = plan_of(&copy, &options);
   EXPECT_DONE(1, 0, 1);
   /* A promise is the plan's. */
-  ck_assert_int_eq(enqueue_at(plans[0], 4), RLO_OK);
+  expect_ok(enqueue_at(plans[0], 4));
   ck_assert_int_eq(enqueue_at(plans[1], 4), RLO_UNSUPPORTED);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   (void)take_done();
   options.is_aligned = false;
   options.device_class = RLO_DEVICE_CLASS_GPU;
@@ -218,9 +215,8 @@ RLO_TEST(test_planned__what_differs_is_planned_anew) {
   (void)take_done();
   plans[count++] = plan_of(&copy, NULL);
   EXPECT_DONE(0, 0, 1);
-  ck_assert_int_eq(rlo_context_import_wisdom(
-                       device.context, "relayout-wisdom\t1\n", 18, NULL, NULL),
-                   RLO_OK);
+  expect_ok(rlo_context_import_wisdom(
+      device.context, "relayout-wisdom\t1\n", 18, NULL, NULL));
   plans[count++] = plan_of(&copy, NULL);
   EXPECT_DONE(1, 0, 0);
   for (int32_t n = 0; n < count; ++n) {
@@ -250,10 +246,10 @@ RLO_TEST(test_planned__a_second_launch_survives_running_out_of_memory) {
   begin_anew();
   int64_t live = rlo__alloc_live_count();
   rlo_plan *plan = plan_of(&copy, NULL);
-  ck_assert_int_eq(enqueue_at(plan, 64), RLO_OK);
+  expect_ok(enqueue_at(plan, 64));
   rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &before), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &before));
   rlo_status status = RLO_OUT_OF_MEMORY;
   int64_t nth = 1;
   for (; status == RLO_OUT_OF_MEMORY; ++nth) {
@@ -261,12 +257,12 @@ RLO_TEST(test_planned__a_second_launch_survives_running_out_of_memory) {
     rlo__alloc_set_fault(nth, false);
     status = enqueue_at(plan, 4);
     rlo__alloc_set_fault(0, false);
-    ck_assert_int_eq(rlo_context_get_stats(device.context, &after), RLO_OK);
+    expect_ok(rlo_context_get_stats(device.context, &after));
     ck_assert_int_eq(after.launches - before.launches, status == RLO_OK);
   }
-  ck_assert_int_eq(status, RLO_OK);
+  expect_ok(status);
   ck_assert_int_ge(nth, 4);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   rlo_plan_release(plan);
   rlo_context_clear_wisdom(device.context);
   ck_assert_int_le(rlo__alloc_live_count(), live + 8);
@@ -296,12 +292,12 @@ RLO_TEST(test_planned__many_may_ask_at_once) {
   begin_anew();
   rlo__thread threads[THREADS];
   for (int32_t t = 0; t < THREADS; ++t) {
-    ck_assert_int_eq(rlo__thread_start(ask, &plan, &threads[t]), RLO_OK);
+    expect_ok(rlo__thread_start(ask, &plan, &threads[t]));
   }
   for (int32_t t = 0; t < THREADS; ++t) {
     rlo__thread_join(&threads[t]);
   }
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_cl(clFinish(device.queue));
   const done since = take_done();
   /* Once after each forgetting, or as often as threads met there. */
   ck_assert_int_le(since.planned, 1 + 2 * THREADS * (4 * THREADS + 1));

@@ -12,6 +12,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 enum { NUM_PLANS = 3, NUM_ASKERS = 4, NUM_TURNS = 25 };
@@ -24,9 +25,7 @@ static rlo_context *open_context(void) {
   rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
   rlo_context *context = NULL;
   options.cache_dir = "";
-  ck_assert_msg(rlo_context_create_default(-1, &options, &context) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_context_create_default(-1, &options, &context));
   return context;
 }
 
@@ -34,9 +33,9 @@ static rlo_plan *create_plan(rlo_context *context, const char *text) {
   static rlo_problem problem;
   rlo_shape shape;
   rlo_plan *plan = NULL;
-  ck_assert_int_eq(rlo_shape_parse(text, strlen(text), &shape), RLO_OK);
-  ck_assert_int_eq(rlo_relayout_lower(&shape, &shape, NULL, &problem), RLO_OK);
-  ck_assert_int_eq(rlo_plan_create(context, &problem, NULL, &plan), RLO_OK);
+  expect_ok(rlo_shape_parse(text, strlen(text), &shape));
+  expect_ok(rlo_relayout_lower(&shape, &shape, NULL, &problem));
+  expect_ok(rlo_plan_create(context, &problem, NULL, &plan));
   return plan;
 }
 
@@ -98,7 +97,7 @@ static void wait_for_live_count(int64_t live) {
 
 static int64_t programs_built(const rlo_context *context) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(context, &stats));
   return stats.programs_built;
 }
 
@@ -110,16 +109,16 @@ RLO_TEST(test_prepare_threads__prepares_elsewhere_and_calls_once) {
   answer a;
   begin_answer(&a);
   ck_assert_int_eq(programs_built(context), 0);
-  ck_assert_int_eq(rlo_plan_prepare_async(plan, take_answer, &a), RLO_OK);
+  expect_ok(rlo_plan_prepare_async(plan, take_answer, &a));
   wait_for_calls(&a, 1);
-  ck_assert_int_eq(a.status, RLO_OK);
+  expect_ok(a.status);
   ck_assert(!a.is_on_asker);
   int64_t built = programs_built(context);
   ck_assert_int_ge(built, 1);
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  expect_ok(rlo_plan_prepare(plan));
   ck_assert_int_eq(programs_built(context), built);
   /* Once more is legal, and is answered once more. */
-  ck_assert_int_eq(rlo_plan_prepare_async(plan, take_answer, &a), RLO_OK);
+  expect_ok(rlo_plan_prepare_async(plan, take_answer, &a));
   wait_for_calls(&a, 2);
   rlo_plan_release(plan);
   rlo_context_release(context);
@@ -133,13 +132,13 @@ RLO_TEST(test_prepare_threads__tells_why_it_failed) {
   answer a;
   begin_answer(&a);
   /* So that there is a thread, and the second job is one allocation. */
-  ck_assert_int_eq(rlo_plan_prepare_async(first, take_answer, &a), RLO_OK);
+  expect_ok(rlo_plan_prepare_async(first, take_answer, &a));
   wait_for_calls(&a, 1);
   rlo__alloc_set_fault(2, true);
   rlo_status status = rlo_plan_prepare_async(second, take_answer, &a);
   wait_for_calls(&a, 2);
   rlo__alloc_set_fault(0, false);
-  ck_assert_int_eq(status, RLO_OK);
+  expect_ok(status);
   ck_assert_int_eq(a.status, RLO_OUT_OF_MEMORY);
   ck_assert_ptr_nonnull(strstr(a.message, "bytes"));
   /* And when there is not even memory for the job, nobody is called. */
@@ -164,7 +163,7 @@ RLO_TEST(test_prepare_threads__last_release_waits_for_the_callbacks) {
   rlo_context *context = open_context();
   for (int32_t i = 0; i < NUM_PLANS; ++i) {
     rlo_plan *plan = create_plan(context, texts[i]);
-    ck_assert_int_eq(rlo_plan_prepare_async(plan, take_answer, &a), RLO_OK);
+    expect_ok(rlo_plan_prepare_async(plan, take_answer, &a));
     rlo_plan_release(plan);
   }
   rlo_context_release(rlo_context_retain(context));
@@ -181,9 +180,9 @@ RLO_TEST(test_prepare_threads__everything_may_be_released_in_a_callback) {
     begin_answer(&a);
     a.context = open_context();
     a.plan = create_plan(a.context, texts[i]);
-    ck_assert_int_eq(rlo_plan_prepare_async(a.plan, take_answer, &a), RLO_OK);
+    expect_ok(rlo_plan_prepare_async(a.plan, take_answer, &a));
     wait_for_calls(&a, 1);
-    ck_assert_int_eq(a.status, RLO_OK);
+    expect_ok(a.status);
     /* The plan is retained until the callback has returned. */
     wait_for_live_count(live);
   }
@@ -197,10 +196,10 @@ RLO_TEST(test_prepare_threads__a_plan_outlives_the_context_of_its_users) {
   rlo_context *context = open_context();
   rlo_plan *plan = create_plan(context, texts[1]);
   rlo_context_release(context);
-  ck_assert_int_eq(rlo_plan_prepare_async(plan, take_answer, &a), RLO_OK);
+  expect_ok(rlo_plan_prepare_async(plan, take_answer, &a));
   rlo_plan_release(plan);
   wait_for_calls(&a, 1);
-  ck_assert_int_eq(a.status, RLO_OK);
+  expect_ok(a.status);
   wait_for_live_count(live);
 }
 
@@ -235,8 +234,7 @@ RLO_TEST(test_prepare_threads__many_may_ask_at_once) {
   for (int32_t i = 0; i < NUM_ASKERS; ++i) {
     begin_answer(&askers[i].answer);
     askers[i].plans = plans;
-    ck_assert_int_eq(rlo__thread_start(ask, &askers[i], &askers[i].thread),
-                     RLO_OK);
+    expect_ok(rlo__thread_start(ask, &askers[i], &askers[i].thread));
   }
   for (int32_t i = 0; i < NUM_ASKERS; ++i) {
     rlo__thread_join(&askers[i].thread);
@@ -248,7 +246,7 @@ RLO_TEST(test_prepare_threads__many_may_ask_at_once) {
   for (int32_t i = 0; i < NUM_ASKERS; ++i) {
     ck_assert_int_eq(askers[i].num_accepted, NUM_TURNS);
     ck_assert_int_eq(atomic_load(&askers[i].answer.num_calls), NUM_TURNS);
-    ck_assert_int_eq(askers[i].answer.status, RLO_OK);
+    expect_ok(askers[i].answer.status);
   }
   free(askers);
 }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "support/device_suite.h"
+#include "support/expect.h"
 
 enum { MAX_IDLE = 4 };
 
@@ -17,8 +18,7 @@ static void create_cache(void) {
   const rlo__program_builder builder = {
       .context = rlo_context_cl_context(device.context),
       .device = rlo_context_cl_device(device.context)};
-  ck_assert_int_eq(rlo__program_cache_create(&builder, MAX_IDLE, &cache),
-                   RLO_OK);
+  expect_ok(rlo__program_cache_create(&builder, MAX_IDLE, &cache));
 }
 
 static void begin_file(void) {
@@ -81,9 +81,8 @@ static rlo__program_cache_stats stats_now(void) {
 
 static rlo__program *get(const spec_storage *s) {
   rlo__program *program = NULL;
-  ck_assert_int_eq(
-      rlo__program_cache_get(cache, &s->spec, RLO__BUILD_FOREGROUND, &program),
-      RLO_OK);
+  expect_ok(
+      rlo__program_cache_get(cache, &s->spec, RLO__BUILD_FOREGROUND, &program));
   return program;
 }
 
@@ -227,21 +226,18 @@ RLO_TEST(test_program_cache__keeps_what_is_in_use) {
   spec_storage s;
   rlo__program *programs[2];
   make_spec(source, 2000, &held);
-  ck_assert_int_eq(rlo__program_cache_get(
-                       cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[0]),
-                   RLO_OK);
+  expect_ok(rlo__program_cache_get(
+      cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[0]));
   for (int32_t i = 1; i <= MAX_IDLE + 2; ++i) {
     rlo__program *program = NULL;
     make_spec(source, 2000 + i, &s);
-    ck_assert_int_eq(
-        rlo__program_cache_get(cache, &s.spec, RLO__BUILD_FOREGROUND, &program),
-        RLO_OK);
+    expect_ok(rlo__program_cache_get(
+        cache, &s.spec, RLO__BUILD_FOREGROUND, &program));
     rlo__program_cache_put(cache, program);
   }
   int64_t built = stats_now().num_built;
-  ck_assert_int_eq(rlo__program_cache_get(
-                       cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[1]),
-                   RLO_OK);
+  expect_ok(rlo__program_cache_get(
+      cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[1]));
   ck_assert_ptr_eq(programs[0], programs[1]);
   ck_assert_int_eq(stats_now().num_built, built);
   rlo__program_cache_put(cache, programs[0]);
@@ -294,12 +290,11 @@ static void race(void *payload) {
 }
 
 static void run_race(racer *racers, const rlo__program_spec *spec) {
-  ck_assert_int_eq(rlo__mutex_init(&gate), RLO_OK);
+  expect_ok(rlo__mutex_init(&gate));
   rlo__mutex_lock(&gate);
   for (int32_t i = 0; i < THREADS; ++i) {
     racers[i] = (racer){.spec = *spec};
-    ck_assert_int_eq(rlo__thread_start(race, &racers[i], &racers[i].thread),
-                     RLO_OK);
+    expect_ok(rlo__thread_start(race, &racers[i], &racers[i].thread));
   }
   rlo__mutex_unlock(&gate);
   for (int32_t i = 0; i < THREADS; ++i) {
@@ -317,7 +312,7 @@ RLO_TEST(test_program_cache__threads_wait_for_one_build) {
     run_race(racers, &s.spec);
     ck_assert_int_eq(stats_now().num_built - before, 1);
     for (int32_t i = 0; i < THREADS; ++i) {
-      ck_assert_int_eq(racers[i].status, RLO_OK);
+      expect_ok(racers[i].status);
       ck_assert_ptr_eq(racers[i].program, racers[0].program);
       rlo__program_cache_put(cache, racers[i].program);
     }

@@ -20,6 +20,7 @@
 #include "relayout/text.h"
 #include "runtime/disk_cache.h"
 #include "support/device_arena.h"
+#include "support/expect.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 
@@ -202,7 +203,7 @@ RLO_TEST(test_program_disk__is_not_used_where_nobody_wants_it) {
   rlo_context *context = open_context("");
   ck_assert_ptr_nonnull(context);
   ck_assert(run_relayout(context, copy_text, true));
-  ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(context, &stats));
   ck_assert_int_ge(stats.programs_built, 1);
   ck_assert_int_eq(stats.disk_hits + stats.disk_misses + stats.disk_writes, 0);
   rlo_context_release(context);
@@ -223,9 +224,9 @@ static int64_t count_writes(rlo_context *context,
                             int64_t *out_built) {
   rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(context, &before), RLO_OK);
+  expect_ok(rlo_context_get_stats(context, &before));
   ck_assert(run_relayout(context, dst_text, is_prepared));
-  ck_assert_int_eq(rlo_context_get_stats(context, &after), RLO_OK);
+  expect_ok(rlo_context_get_stats(context, &after));
   *out_built = after.programs_built - before.programs_built;
   return after.disk_writes - before.disk_writes;
 }
@@ -271,11 +272,8 @@ typedef struct entry_list {
 
 static entry_list list_entries(void) {
   entry_list list = {{-1, 0}, NULL, 0};
-  ck_assert_int_eq(rlo__directory_open(
-                       cache_dir, geteuid(), false, &list.folder),
-                   RLO_OK);
-  ck_assert_int_eq(rlo__directory_list(&list.folder, &list.files, &list.count),
-                   RLO_OK);
+  expect_ok(rlo__directory_open(cache_dir, geteuid(), false, &list.folder));
+  expect_ok(rlo__directory_list(&list.folder, &list.files, &list.count));
   return list;
 }
 
@@ -289,12 +287,11 @@ static void read_entry(const entry_list *list,
                        uint8_t **out_data,
                        size_t *out_bytes) {
   char *data;
-  ck_assert_int_eq(rlo__directory_read(&list->folder,
-                                       list->files[index].name,
-                                       RLO__DISK_CACHE_MAX_ENTRY_BYTES,
-                                       &data,
-                                       out_bytes),
-                   RLO_OK);
+  expect_ok(rlo__directory_read(&list->folder,
+                                list->files[index].name,
+                                RLO__DISK_CACHE_MAX_ENTRY_BYTES,
+                                &data,
+                                out_bytes));
   *out_data = (uint8_t *)data;
 }
 
@@ -302,9 +299,8 @@ static void write_entry(const entry_list *list,
                         size_t index,
                         const uint8_t *data,
                         size_t bytes) {
-  ck_assert_int_eq(
-      rlo__directory_write(&list->folder, list->files[index].name, data, bytes),
-      RLO_OK);
+  expect_ok(rlo__directory_write(
+      &list->folder, list->files[index].name, data, bytes));
 }
 
 /* PoCL dies of most damaged binaries, so this process would not survive one. */
@@ -351,9 +347,8 @@ static void replace_payload(const entry_list *list,
   memcpy(&head, data, sizeof head);
   rlo__cache_key key = {.text = (char *)data + sizeof head,
                         .bytes = head.key_bytes};
-  ck_assert_int_eq(
-      rlo__cache_entry_encode(&key, payload, payload_bytes, &made, &made_bytes),
-      RLO_OK);
+  expect_ok(rlo__cache_entry_encode(
+      &key, payload, payload_bytes, &made, &made_bytes));
   write_entry(list, index, made, made_bytes);
   rlo__free(made);
   rlo__free(data);
@@ -380,7 +375,7 @@ RLO_TEST(test_program_disk__deletes_what_the_driver_has_no_use_for) {
   ck_assert_int_eq(stats.programs_built, programs);
   ck_assert_int_eq(run_once(copy_text).disk_hits, programs);
   entry_list_deinit(&copies);
-  ck_assert_int_eq(rlo_cache_clear(cache_dir, NULL), RLO_OK);
+  expect_ok(rlo_cache_clear(cache_dir, NULL));
 
   /* A good one, without the kernel that it should have. */
   programs = run_once(transpose_text).programs_built;
@@ -434,7 +429,7 @@ RLO_TEST(test_program_disk__stands_processes_that_race) {
     entry_list list = list_entries();
     ck_assert_uint_ge(list.count, 1);
     rlo_cache_info info = RLO_CACHE_INFO_INIT;
-    ck_assert_int_eq(rlo_cache_inspect(cache_dir, &info), RLO_OK);
+    expect_ok(rlo_cache_inspect(cache_dir, &info));
     ck_assert_int_eq(info.num_entries, (int64_t)list.count);
     entry_list_deinit(&list);
     rlo_context_stats stats = run_once(copy_text);

@@ -7,6 +7,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/expect.h"
 #include "support/random.h"
 #include "support/suite.h"
 
@@ -46,10 +47,9 @@ static void lower_works(void) {
     rlo_shape src;
     rlo_shape dst;
     const work *w = &works[i];
-    ck_assert_int_eq(rlo_shape_parse(w->src, strlen(w->src), &src), RLO_OK);
-    ck_assert_int_eq(rlo_shape_parse(w->dst, strlen(w->dst), &dst), RLO_OK);
-    ck_assert_int_eq(
-        rlo_relayout_lower(&src, &dst, w->permutation, &problems[i]), RLO_OK);
+    expect_ok(rlo_shape_parse(w->src, strlen(w->src), &src));
+    expect_ok(rlo_shape_parse(w->dst, strlen(w->dst), &dst));
+    expect_ok(rlo_relayout_lower(&src, &dst, w->permutation, &problems[i]));
     ck_assert_int_le(problems[i].src_bytes, TENSOR_BYTES);
     ck_assert_int_le(problems[i].dst_bytes, TENSOR_BYTES);
   }
@@ -208,12 +208,9 @@ static void run_worker(void *payload) {
 
 static commons open_commons(void) {
   commons c = {.context = NULL};
-  ck_assert_msg(rlo_context_create_default(-1, NULL, &c.context) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_context_create_default(-1, NULL, &c.context));
   for (int32_t i = 0; i < NUM_PLANS; ++i) {
-    ck_assert_int_eq(
-        rlo_plan_create(c.context, &problems[i], NULL, &c.plans[i]), RLO_OK);
+    expect_ok(rlo_plan_create(c.context, &problems[i], NULL, &c.plans[i]));
   }
   return c;
 }
@@ -227,7 +224,7 @@ static void close_commons(commons *c) {
 
 static int64_t programs_built(const commons *c) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(c->context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(c->context, &stats));
   return stats.programs_built;
 }
 
@@ -238,7 +235,7 @@ RLO_TEST(test_threads__share_a_context_and_its_plans) {
   /* One thread alone tells how many programs there are. */
   commons alone = open_commons();
   for (int32_t i = 0; i < NUM_PLANS; ++i) {
-    ck_assert_int_eq(rlo_plan_prepare(alone.plans[i]), RLO_OK);
+    expect_ok(rlo_plan_prepare(alone.plans[i]));
   }
   int64_t num_programs = programs_built(&alone);
   close_commons(&alone);
@@ -251,8 +248,7 @@ RLO_TEST(test_threads__share_a_context_and_its_plans) {
     workers[i].shared = &shared;
     workers[i].random.state = test_random_bits(&random);
     workers[i].is_out_of_order = i % 2 == 1;
-    ck_assert_int_eq(
-        rlo__thread_start(run_worker, &workers[i], &workers[i].thread), RLO_OK);
+    expect_ok(rlo__thread_start(run_worker, &workers[i], &workers[i].thread));
   }
   for (int32_t i = 0; i < NUM_THREADS; ++i) {
     rlo__thread_join(&workers[i].thread);
@@ -264,7 +260,7 @@ RLO_TEST(test_threads__share_a_context_and_its_plans) {
                   workers[i].complaint);
   }
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(shared.context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(shared.context, &stats));
   printf("%lld programs, %lld kernels, %lld launches\n",
          (long long)stats.programs_built,
          (long long)stats.kernels_created,

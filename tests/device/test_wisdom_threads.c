@@ -6,6 +6,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_arena.h"
+#include "support/expect.h"
 #include "support/suite.h"
 
 /*
@@ -29,9 +30,9 @@ static void lower(void) {
   static const char dst_text[] = "f32[130,70]{0,1}";
   rlo_shape src;
   rlo_shape dst;
-  ck_assert_int_eq(rlo_shape_parse(src_text, strlen(src_text), &src), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse(dst_text, strlen(dst_text), &dst), RLO_OK);
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
+  expect_ok(rlo_shape_parse(src_text, strlen(src_text), &src));
+  expect_ok(rlo_shape_parse(dst_text, strlen(dst_text), &dst));
+  expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
 }
 
 static void plan_once(worker *w, const rlo_plan_options *options) {
@@ -80,8 +81,7 @@ static void plan_and_carry(void *payload) {
 static void start(worker *workers, int32_t count, void (*work)(void *payload)) {
   for (int32_t n = 0; n < count; ++n) {
     workers[n] = (worker){.num_failures = 0};
-    ck_assert_int_eq(rlo__thread_start(work, &workers[n], &workers[n].thread),
-                     RLO_OK);
+    expect_ok(rlo__thread_start(work, &workers[n], &workers[n].thread));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "support/expect.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
 
@@ -30,8 +31,7 @@ void fault_context_open(const fault_program *program) {
   if (program->where == FAULT_IN_SHARED_CONTEXT) {
     rlo_context_options options = RLO_CONTEXT_OPTIONS_INIT;
     options.cache_dir = "";
-    ck_assert_int_eq(rlo_context_create_default(-1, &options, &context),
-                     RLO_OK);
+    expect_ok(rlo_context_create_default(-1, &options, &context));
   }
 }
 
@@ -100,7 +100,7 @@ static const char *judge(const fault_program *program,
   }
   if (program->where == FAULT_IN_SHARED_CONTEXT) {
     rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-    ck_assert_int_eq(rlo_context_get_stats(context, &stats), RLO_OK);
+    expect_ok(rlo_context_get_stats(context, &stats));
     return stats.buffer_bytes != 0 ? "leaves bytes in the context's budget"
                                    : NULL;
   }

@@ -6,6 +6,7 @@
  */
 #include "cl_faults.h"
 #include "support/device_suite.h"
+#include "support/expect.h"
 #include "support/random_sum.h"
 #include "support/shape_of.h"
 
@@ -77,8 +78,7 @@ RLO_TEST(test_kernel_limits__alignment_is_a_power_of_two) {
   for (size_t n = 0; n < sizeof cases / sizeof cases[0]; ++n) {
     rlo_device_info info = RLO_DEVICE_INFO_INIT;
     cl_faults_align_memory(cases[n].bits);
-    ck_assert_int_eq(
-        rlo_device_query(rlo_context_cl_device(device.context), &info), RLO_OK);
+    expect_ok(rlo_device_query(rlo_context_cl_device(device.context), &info));
     ck_assert_int_eq(info.base_alignment_bytes, cases[n].bytes);
   }
 }
@@ -92,7 +92,7 @@ static cl_mem buffer_with(void *content, size_t bytes) {
                                  bytes,
                                  content,
                                  &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return buffer;
 }
 
@@ -109,16 +109,15 @@ RLO_TEST(test_kernel_limits__of_a_sum_in_parts) {
   test_random random = test_random_begin("test_kernel_limits");
   test_sum_make(RLO_DTYPE_BF16, RLO_DTYPE_F32, &axis, 1, &problem);
   test_sum_fill(&random, RLO_DTYPE_BF16, sizeof src, (uint8_t *)src);
-  ck_assert_int_eq(rlo_problem_run_host(&problem, src, &expected), RLO_OK);
+  expect_ok(rlo_problem_run_host(&problem, src, &expected));
   cl_mem memory = buffer_with(src, sizeof src);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   rlo_plan *plan = NULL;
   options.device_class = RLO_DEVICE_CLASS_GPU;
   options.max_scratch_bytes = 4096;
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &plan),
-                   RLO_OK);
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_create(device.context, &problem, &options, &plan));
+  expect_ok(rlo_plan_get_info(plan, &info));
   ck_assert_int_eq(info.num_steps, 2);
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = memory;
@@ -126,9 +125,7 @@ RLO_TEST(test_kernel_limits__of_a_sum_in_parts) {
   operands.dst = operands.scratch = others;
   operands.scratch_offset_bytes = 4096;
   cl_faults_limit_groups(4);
-  ck_assert_int_eq(
-      rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL),
-      RLO_OK);
+  expect_ok(rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL));
   test_device_read(device.queue, others, 0, sizeof sum, &sum);
   ck_assert_mem_eq(&sum, &expected, sizeof sum);
   rlo_plan_release(plan);
@@ -153,27 +150,21 @@ RLO_TEST(test_kernel_limits__of_a_segment_sum) {
     segments[n / COLUMNS] = n / COLUMNS * 5 % SEGMENTS;
   }
   rlo_segment_sum *sum = NULL;
-  ck_assert_int_eq(rlo_segment_sum_create(&src, &ids, 0, 0, &dst, &sum),
-                   RLO_OK);
-  ck_assert_int_eq(rlo_segment_sum_run_host(sum, from, segments, expected),
-                   RLO_OK);
+  expect_ok(rlo_segment_sum_create(&src, &ids, 0, 0, &dst, &sum));
+  expect_ok(rlo_segment_sum_run_host(sum, from, segments, expected));
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   rlo_plan *plan = NULL;
   options.device_class = RLO_DEVICE_CLASS_GPU;
-  ck_assert_int_eq(
-      rlo_plan_create_segment_sum(device.context, sum, &options, &plan),
-      RLO_OK);
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_create_segment_sum(device.context, sum, &options, &plan));
+  expect_ok(rlo_plan_get_info(plan, &info));
   cl_faults_limit_groups(8);
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = buffer_with(from, sizeof from);
   operands.indices = buffer_with(segments, sizeof segments);
   operands.dst = buffer_with(got, sizeof got);
   operands.scratch = buffer_with(NULL, (size_t)info.scratch_bytes);
-  ck_assert_int_eq(
-      rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL),
-      RLO_OK);
+  expect_ok(rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL));
   test_device_read(device.queue, operands.dst, 0, sizeof got, got);
   ck_assert_mem_eq(got, expected, sizeof got);
   rlo_plan_release(plan);

@@ -10,6 +10,7 @@
 #include "cl_faults.h"
 #include "runtime/plan_handle.h"
 #include "support/device_suite.h"
+#include "support/expect.h"
 #include "support/shape_of.h"
 
 RLO_FILE_FIXTURE(open_device, close_device);
@@ -20,12 +21,9 @@ static rlo_plan *plan_transpose(void) {
   rlo_shape src = test_shape_of("f32[6,10]");
   rlo_shape dst = test_shape_of("f32[10,6]");
   rlo_plan *plan = NULL;
-  ck_assert_int_eq(
-      rlo_relayout_lower(&src, &dst, (const int32_t[]){1, 0}, &problem),
-      RLO_OK);
-  ck_assert_int_eq(rlo_plan_create(device.context, &problem, NULL, &plan),
-                   RLO_OK);
-  ck_assert_int_eq(rlo_plan_prepare(plan), RLO_OK);
+  expect_ok(rlo_relayout_lower(&src, &dst, (const int32_t[]){1, 0}, &problem));
+  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
+  expect_ok(rlo_plan_prepare(plan));
   return plan;
 }
 
@@ -56,7 +54,7 @@ RLO_TEST(test_operand_faults__every_query_of_an_enqueue_counts) {
       ++num_queries;
     }
     if (event != NULL) {
-      ck_assert_int_eq(clWaitForEvents(1, &event), CL_SUCCESS);
+      expect_cl(clWaitForEvents(1, &event));
       clReleaseEvent(event);
     }
   }
@@ -82,7 +80,7 @@ RLO_TEST(test_operand_faults__a_kernel_that_is_not_made_is_not_enqueued) {
   ck_assert_ptr_nonnull(program);
   rlo__pooled_kernel *taken[2] = {NULL, NULL};
   for (int n = 0; n < 2; ++n) {
-    ck_assert_int_eq(rlo__program_take_kernel(program, &taken[n]), RLO_OK);
+    expect_ok(rlo__program_take_kernel(program, &taken[n]));
   }
   int num_refused = 0;
   bool is_more = true;
@@ -110,9 +108,8 @@ RLO_TEST(test_operand_faults__a_kernel_that_is_not_made_is_not_enqueued) {
       rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL),
       RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
-  ck_assert_int_eq(
-      rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL), RLO_OK);
-  ck_assert_int_eq(clFinish(device.queue), CL_SUCCESS);
+  expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
+  expect_cl(clFinish(device.queue));
   for (int n = 0; n < 2; ++n) {
     rlo__program_give_kernel(program, taken[n]);
   }

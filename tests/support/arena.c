@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/arena.h"
+#include "support/expect.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ void test_arena_upload(test_arena *a, rlo_context *context) {
                              (size_t)a->bytes,
                              a->before,
                              &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
 }
 
 bool test_arena_is_as_expected(const test_arena *a,

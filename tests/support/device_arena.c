@@ -17,6 +17,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "runtime/context.h"
+#include "support/expect.h"
 #include "support/low_thresholds.h"
 #include "support/memcheck.h"
 #include "support/plan_case.h"
@@ -46,9 +47,7 @@ bool test_is_short(void) {
 
 test_device test_device_open(void) {
   test_device device = {NULL, NULL};
-  ck_assert_msg(rlo_context_create_default(-1, NULL, &device.context) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_context_create_default(-1, NULL, &device.context));
   if (getenv("RELAYOUT_TEST_PLAIN") != NULL) {
     rlo_device_info *info = &device.context->device_info;
     info->has_nontemporal_store = false;
@@ -67,7 +66,7 @@ cl_command_queue test_device_make_queue(
                            rlo_context_cl_device(device->context),
                            properties,
                            &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
   return queue;
 }
 
@@ -76,16 +75,15 @@ void test_device_read(cl_command_queue queue,
                       int64_t offset_bytes,
                       int64_t bytes,
                       void *out) {
-  ck_assert_int_eq(clEnqueueReadBuffer(queue,
-                                       buffer,
-                                       CL_TRUE,
-                                       (size_t)offset_bytes,
-                                       (size_t)bytes,
-                                       out,
-                                       0,
-                                       NULL,
-                                       NULL),
-                   CL_SUCCESS);
+  expect_cl(clEnqueueReadBuffer(queue,
+                                buffer,
+                                CL_TRUE,
+                                (size_t)offset_bytes,
+                                (size_t)bytes,
+                                out,
+                                0,
+                                NULL,
+                                NULL));
 }
 
 void test_device_write(cl_command_queue queue,
@@ -93,16 +91,15 @@ void test_device_write(cl_command_queue queue,
                        int64_t offset_bytes,
                        int64_t bytes,
                        const void *content) {
-  ck_assert_int_eq(clEnqueueWriteBuffer(queue,
-                                        buffer,
-                                        CL_TRUE,
-                                        (size_t)offset_bytes,
-                                        (size_t)bytes,
-                                        content,
-                                        0,
-                                        NULL,
-                                        NULL),
-                   CL_SUCCESS);
+  expect_cl(clEnqueueWriteBuffer(queue,
+                                 buffer,
+                                 CL_TRUE,
+                                 (size_t)offset_bytes,
+                                 (size_t)bytes,
+                                 content,
+                                 0,
+                                 NULL,
+                                 NULL));
 }
 
 bool test_device_is_pocl(const test_device *device) {
@@ -320,7 +317,7 @@ static void edge_init(edge *e,
                              e->data_bytes,
                              data,
                              &code);
-  ck_assert_int_eq(code, CL_SUCCESS);
+  expect_cl(code);
 }
 
 static void edge_deinit(edge *e) {
@@ -369,7 +366,7 @@ static test_outcome run_at_edge(const test_device *device,
   void (*old)(int) = signal(SIGSEGV, die_at_edge);
   rlo_status status =
       rlo_enqueue_operands(plan, device->queue, &operands, 0, NULL, NULL);
-  ck_assert_int_eq(clFinish(device->queue), CL_SUCCESS);
+  expect_cl(clFinish(device->queue));
   (void)signal(SIGSEGV, old);
   test_outcome outcome =
       status == RLO_OK ? TEST_RAN : judge_call("enqueueing at an edge: ", v);
@@ -428,7 +425,7 @@ static void hold_plan(rlo_plan *plan) {
 
 static int64_t programs_built(const test_device *device) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device->context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(device->context, &stats));
   return stats.programs_built;
 }
 
@@ -461,12 +458,12 @@ static uint64_t find_program(const test_device *device,
   if (status == RLO_UNSUPPORTED) {
     return 0;
   }
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+  expect_ok(status);
   if (rlo_problem_is_empty(&scratch)) {
     return 1;
   }
   rlo__program_spec spec;
-  ck_assert_int_eq(rlo__codegen_program(&launch, &spec), RLO_OK);
+  expect_ok(rlo__codegen_program(&launch, &spec));
   uint64_t key = rlo__codegen_hash(&spec);
   rlo__codegen_deinit(&spec);
   for (int32_t d = 0; d < launch.work_dim; ++d) {
@@ -539,7 +536,7 @@ test_outcome test_device_run_problem(const test_device *device,
     complain(c, words, v.what, v.details);
   } else if (out_info != NULL) {
     *out_info = (rlo_plan_info)RLO_PLAN_INFO_INIT;
-    ck_assert_int_eq(rlo_plan_get_info(plan, out_info), RLO_OK);
+    expect_ok(rlo_plan_get_info(plan, out_info));
     /* The family's name is static; this is the plan's, which goes. */
     out_info->parameters = "";
   }
@@ -558,10 +555,7 @@ test_outcome test_device_run(const test_device *device,
                              const test_case *c,
                              rlo_plan_info *out_info) {
   static rlo_problem problem;
-  ck_assert_msg(
-      rlo_relayout_lower(c->src, c->dst, c->permutation, &problem) == RLO_OK,
-      "%s",
-      rlo_error_last()->message);
+  expect_ok(rlo_relayout_lower(c->src, c->dst, c->permutation, &problem));
   char src_text[512];
   char dst_text[512];
   char words[1400];

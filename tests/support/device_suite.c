@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/device_suite.h"
+#include "support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ bool arena_is_right(test_arena *a, bool is_scratch) {
 
 void expect_programs_within(int64_t max) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &stats));
   if (getenv("RELAYOUT_TEST_ALL") == NULL) {
     ck_assert_int_le(stats.programs_built, max);
   }
@@ -42,7 +43,7 @@ void expect_programs_within(int64_t max) {
 
 void close_device(void) {
   rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  ck_assert_int_eq(rlo_context_get_stats(device.context, &stats), RLO_OK);
+  expect_ok(rlo_context_get_stats(device.context, &stats));
   printf("%lld programs built, %lld kernels, %lld launches\n",
          (long long)stats.programs_built,
          (long long)stats.kernels_created,

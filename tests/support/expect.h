@@ -2,12 +2,37 @@
 #ifndef RLO_TESTS_SUPPORT_EXPECT_H
 #define RLO_TESTS_SUPPORT_EXPECT_H
 
+#include <check.h>
+#include <string.h>
+
 #include "relayout/status.h"
 
-/** Fails the test with the last error's message unless `status` is RLO_OK. */
-void expect_ok(rlo_status status);
+/* Macros, so that a failure names the line and the call. */
 
-/** Fails the test unless a call failed with `wanted` and left this message. */
-void expect_refusal(rlo_status got, rlo_status wanted, const char *message);
+/** Fails the test with the last error's message unless `call` returns RLO_OK.
+ */
+#define expect_ok(call) \
+  ck_assert_msg((call) == RLO_OK, "%s: %s", #call, rlo_error_last()->message)
+
+/** Fails the test unless a call of OpenCL returns CL_SUCCESS. */
+#define expect_cl(call) ck_assert_int_eq(call, CL_SUCCESS)
+
+/** Fails the test unless `call` fails with `wanted` and leaves this message. */
+#define expect_refusal(call, wanted, text)               \
+  do {                                                   \
+    ck_assert_int_eq(call, wanted);                      \
+    ck_assert_str_eq(rlo_error_last()->message, (text)); \
+  } while (0)
+
+/** Fails the test unless `call` fails with `wanted` and leaves a message that
+ * has `part` in it. */
+#define expect_refusal_with(call, wanted, part)                      \
+  do {                                                               \
+    ck_assert_int_eq(call, wanted);                                  \
+    ck_assert_msg(strstr(rlo_error_last()->message, (part)) != NULL, \
+                  "\"%s\" is not in \"%s\"",                         \
+                  (part),                                            \
+                  rlo_error_last()->message);                        \
+  } while (0)
 
 #endif

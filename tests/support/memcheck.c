@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/memcheck.h"
+#include "support/expect.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -32,16 +33,15 @@ void test_memcheck_forget_buffer(const test_device *device,
   /* Copies of bytes that nobody wrote are such bytes. */
   void *unwritten = malloc((size_t)bytes);
   ck_assert_ptr_nonnull(unwritten);
-  ck_assert_int_eq(clEnqueueWriteBuffer(device->queue,
-                                        buffer,
-                                        CL_TRUE,
-                                        (size_t)offset,
-                                        (size_t)bytes,
-                                        unwritten,
-                                        0,
-                                        NULL,
-                                        NULL),
-                   CL_SUCCESS);
+  expect_cl(clEnqueueWriteBuffer(device->queue,
+                                 buffer,
+                                 CL_TRUE,
+                                 (size_t)offset,
+                                 (size_t)bytes,
+                                 unwritten,
+                                 0,
+                                 NULL,
+                                 NULL));
   free(unwritten);
 }
 
@@ -65,34 +65,27 @@ void test_memcheck_forget_local(const test_device *device) {
   if (context != rlo_context_cl_context(device->context)) {
     /* The context is kept, so that no other one gets its address. */
     context = rlo_context_cl_context(device->context);
-    ck_assert_int_eq(clRetainContext(context), CL_SUCCESS);
-    ck_assert_int_eq(
-        clGetDeviceInfo(
-            id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL),
-        CL_SUCCESS);
+    expect_cl(clRetainContext(context));
+    expect_cl(clGetDeviceInfo(
+        id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL));
     const char *source = forget_source;
     cl_program program =
         clCreateProgramWithSource(context, 1, &source, NULL, &code);
-    ck_assert_int_eq(code, CL_SUCCESS);
-    ck_assert_int_eq(clBuildProgram(program, 1, &id, "", NULL, NULL),
-                     CL_SUCCESS);
+    expect_cl(code);
+    expect_cl(clBuildProgram(program, 1, &id, "", NULL, NULL));
     kernel = clCreateKernel(program, "forget", &code);
-    ck_assert_int_eq(code, CL_SUCCESS);
+    expect_cl(code);
     unwritten = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    ck_assert_int_eq(code, CL_SUCCESS);
+    expect_cl(code);
     test_memcheck_forget_buffer(device, unwritten, 0, (int64_t)bytes);
     const cl_ulong count = bytes / sizeof(cl_ulong4);
-    ck_assert_int_eq(clSetKernelArg(kernel, 0, sizeof unwritten, &unwritten),
-                     CL_SUCCESS);
-    ck_assert_int_eq(clSetKernelArg(kernel, 1, bytes, NULL), CL_SUCCESS);
-    ck_assert_int_eq(clSetKernelArg(kernel, 2, sizeof count, &count),
-                     CL_SUCCESS);
+    expect_cl(clSetKernelArg(kernel, 0, sizeof unwritten, &unwritten));
+    expect_cl(clSetKernelArg(kernel, 1, bytes, NULL));
+    expect_cl(clSetKernelArg(kernel, 2, sizeof count, &count));
     clReleaseProgram(program);
   }
   const size_t one = 1;
-  ck_assert_int_eq(
-      clEnqueueNDRangeKernel(
-          device->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL),
-      CL_SUCCESS);
-  ck_assert_int_eq(clFinish(device->queue), CL_SUCCESS);
+  expect_cl(clEnqueueNDRangeKernel(
+      device->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+  expect_cl(clFinish(device->queue));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/plan_case.h"
+#include "support/expect.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -77,9 +78,9 @@ void test_plan_sum(const char *src, int32_t dim, rlo_problem *out_problem) {
   rlo_chain *chain = NULL;
   rlo_problem_list *problems = NULL;
   parse(src, &shape);
-  ck_assert_int_eq(rlo_chain_create(&shape, &chain), RLO_OK);
-  ck_assert_int_eq(rlo_chain_sum(chain, &dim, 1, false), RLO_OK);
-  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &problems), RLO_OK);
+  expect_ok(rlo_chain_create(&shape, &chain));
+  expect_ok(rlo_chain_sum(chain, &dim, 1, false));
+  expect_ok(rlo_chain_lower(chain, NULL, &problems));
   *out_problem = *rlo_problem_list_get(problems, 0);
   rlo_problem_list_release(problems);
   rlo_chain_release(chain);
@@ -92,13 +93,11 @@ void test_plan_segment_sum(const char *src,
   const char *texts[] = {src, ids, dst};
   rlo_shape shapes[3];
   for (int32_t n = 0; n < 3; ++n) {
-    ck_assert_int_eq(rlo_shape_parse(texts[n], strlen(texts[n]), &shapes[n]),
-                     RLO_OK);
+    expect_ok(rlo_shape_parse(texts[n], strlen(texts[n]), &shapes[n]));
   }
   rlo_segment_sum *sum;
-  ck_assert_int_eq(
-      rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum),
-      RLO_OK);
+  expect_ok(
+      rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum));
   const rlo_problem_list *problems = rlo_segment_sum_problems(sum);
   *out_problem =
       *rlo_problem_list_get(problems, rlo_problem_list_count(problems) - 1);
@@ -153,9 +152,7 @@ rlo_status test_plan_try(test_plan *plan,
 }
 
 void test_plan_run(test_plan *plan) {
-  ck_assert_msg(test_plan_try(plan, NULL, 0, 0) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(test_plan_try(plan, NULL, 0, 0));
 }
 
 const rlo_plan_candidate *test_plan_candidate(const test_plan *plan,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_descriptor.h"
+#include "support/expect.h"
 
 #include <check.h>
 #include <string.h>
@@ -22,8 +23,7 @@ static void add_splits(test_random *random,
       indices[count++] = next;
     }
     if (count > 0) {
-      ck_assert_int_eq(rlo_layout_add_split(layout, physical, indices, count),
-                       RLO_OK);
+      expect_ok(rlo_layout_add_split(layout, physical, indices, count));
     }
   }
 }
@@ -38,9 +38,7 @@ static void add_dynamic_dims(test_random *random, rlo_shape *shape) {
       shape->dims[k] = RLO_DIM_UNBOUNDED;
     }
   }
-  ck_assert_msg(rlo_shape_validate_unbounded(shape) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_shape_validate_unbounded(shape));
 }
 
 rlo_shape test_random_descriptor(test_random *random) {
@@ -97,7 +95,7 @@ rlo_shape test_random_descriptor(test_random *random) {
           tile[k] = RLO_TILE_COMBINE;
         }
       }
-      ck_assert_int_eq(rlo_layout_add_tile(&layout, tile, tile_rank), RLO_OK);
+      expect_ok(rlo_layout_add_tile(&layout, tile, tile_rank));
     }
     if (test_random_once_in(random, 3)) {
       layout.tail_alignment_elems = test_random_in(random, 2, 2000);
@@ -125,7 +123,7 @@ rlo_shape test_random_descriptor(test_random *random) {
   rlo_shape shape;
   rlo_status status =
       rlo_shape_make_with_layout(dtype, dims, rank, &layout, &shape);
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+  expect_ok(status);
   if (test_random_once_in(random, 3)) {
     add_dynamic_dims(random, &shape);
   }

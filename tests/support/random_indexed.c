@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_indexed.h"
+#include "support/expect.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -42,13 +43,13 @@ static rlo_shape random_layout(test_random *random,
   if (test_random_once_in(random, 2)) {
     return test_random_shape(random, dtype, dims, rank, features);
   }
-  ck_assert_int_eq(rlo_shape_make(dtype, dims, rank, &shape), RLO_OK);
+  expect_ok(rlo_shape_make(dtype, dims, rank, &shape));
   return shape;
 }
 
 static void fill_indices(test_random *random, test_indexed *out) {
   rlo_shape_extent extent;
-  ck_assert_int_eq(rlo_shape_measure(&out->indices, &extent), RLO_OK);
+  expect_ok(rlo_shape_measure(&out->indices, &extent));
   out->index_bytes = extent.physical_bytes;
   out->index_memory = malloc((size_t)out->index_bytes + 1);
   ck_assert_ptr_nonnull(out->index_memory);
@@ -93,11 +94,8 @@ void test_random_indexed(test_random *random,
       random_layout(random, index_dtype, index_dims, index_rank, any);
   rlo_shape plain;
   rlo_chain *chain = NULL;
-  ck_assert_int_eq(rlo_chain_create(&out->array, &chain), RLO_OK);
-  ck_assert_msg(rlo_chain_gather(
-                    chain, &out->indices, out->dim, out->batch_dims) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(rlo_chain_create(&out->array, &chain));
+  expect_ok(rlo_chain_gather(chain, &out->indices, out->dim, out->batch_dims));
   plain = *rlo_chain_shape(chain);
   rlo_chain_release(chain);
   out->rows = random_layout(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_shape.h"
+#include "support/expect.h"
 
 #include <check.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void draw_tile(test_random *random,
       dims[k] = RLO_TILE_COMBINE;
     }
   }
-  ck_assert_int_eq(rlo_layout_add_tile(layout, dims, tile_rank), RLO_OK);
+  expect_ok(rlo_layout_add_tile(layout, dims, tile_rank));
 }
 
 /* A stride for each dimension, in a random order of significance, with gaps
@@ -94,8 +95,7 @@ rlo_shape test_random_shape(test_random *random,
   } else {
     int32_t order[RLO_MAX_RANK];
     test_random_permutation(random, rank, order);
-    ck_assert_int_eq(rlo_layout_from_minor_to_major(order, rank, &layout),
-                     RLO_OK);
+    expect_ok(rlo_layout_from_minor_to_major(order, rank, &layout));
     if ((features & TEST_PAD) != 0 && test_random_once_in(random, 3)) {
       layout.has_padded_dimensions = true;
       for (int32_t k = 0; k < rank; ++k) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_tree.h"
+#include "support/expect.h"
 
 #include <check.h>
 
@@ -23,7 +24,7 @@ static rlo_shape_tree *random_leaf(test_random *random) {
       status = rlo_shape_tree_make_array(&shape, &tree);
       break;
   }
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+  expect_ok(status);
   return tree;
 }
 
@@ -41,11 +42,8 @@ rlo_shape_tree *test_random_tree(test_random *random, int64_t most) {
     }
     int64_t taken = test_random_in(random, is_full ? 1 : 0, count);
     rlo_shape_tree *tuple = NULL;
-    ck_assert_int_eq(rlo_shape_tree_make_tuple(
-                         (const rlo_shape_tree *const *)parts + count - taken,
-                         taken,
-                         &tuple),
-                     RLO_OK);
+    expect_ok(rlo_shape_tree_make_tuple(
+        (const rlo_shape_tree *const *)parts + count - taken, taken, &tuple));
     for (; taken > 0; --taken) {
       rlo_shape_tree_release(parts[--count]);
     }

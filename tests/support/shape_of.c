@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/shape_of.h"
+#include "support/expect.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -42,13 +43,13 @@ void test_expect_shape(const rlo_shape *shape, const char *text) {
 
 int64_t test_slots_of(const rlo_shape *shape) {
   rlo_shape_extent extent;
-  ck_assert_int_eq(rlo_shape_measure(shape, &extent), RLO_OK);
+  expect_ok(rlo_shape_measure(shape, &extent));
   return extent.slots;
 }
 
 int64_t test_slot_of(const rlo_shape *shape, const int64_t *index) {
   int64_t slot = -1;
   rlo_status status = rlo_index_to_linear(shape, index, &slot);
-  ck_assert_msg(status == RLO_OK, "%s", rlo_error_last()->message);
+  expect_ok(status);
   return slot;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/user_array.h"
+#include "support/expect.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -64,8 +65,7 @@ static void lower(test_user_array *a) {
   }
   const rlo_shape src = test_shape_of(text[0]);
   const rlo_shape dst = test_shape_of(text[1]);
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, a->permutation, &a->problem),
-                   RLO_OK);
+  expect_ok(rlo_relayout_lower(&src, &dst, a->permutation, &a->problem));
   a->total_bytes = a->problem.src_bytes;
 }
 

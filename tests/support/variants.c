@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/variants.h"
+#include "support/expect.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -219,10 +220,7 @@ static void each_of_pair(const rlo_device_info *device,
   int32_t permutation[RLO_MAX_RANK];
   for (int32_t width = 0; width < NUM_UNITS; ++width) {
     test_pair_shapes(pair, test_dtypes[width], &src, &dst, permutation);
-    ck_assert_msg(
-        rlo_relayout_lower(&src, &dst, permutation, &problem) == RLO_OK,
-        "%s",
-        rlo_error_last()->message);
+    expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
     for (int32_t f = 0; f < rlo__num_families; ++f) {
       for (int32_t aligned = 0; aligned < 2; ++aligned) {
         /* What a family refuses by its own schedule, the first, it refuses

@@ -13,6 +13,7 @@
 #include "relayout/dtype.h"
 #include "relayout/ops.h"
 #include "relayout/shape.h"
+#include "support/expect.h"
 #include "support/permutation.h"
 #include "support/random.h"
 #include "support/suite.h"
@@ -132,7 +133,7 @@ static rlo_shape shape_of_case(rlo_dtype dtype,
                                const int64_t *dims,
                                const int32_t *order) {
   rlo_shape shape;
-  ck_assert_int_eq(rlo_shape_make(dtype, dims, rank, &shape), RLO_OK);
+  expect_ok(rlo_shape_make(dtype, dims, rank, &shape));
   for (int32_t k = 0; k < rank; ++k) {
     shape.layout.minor_to_major[rank - 1 - k] = order[k];
   }

@@ -4,6 +4,7 @@
 #include "relayout/index.h"
 #include "relayout/ops.h"
 #include "relayout/text.h"
+#include "support/expect.h"
 #include "support/random_descriptor.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
@@ -194,7 +195,7 @@ RLO_TEST(test_text__unbounded_arrays_have_no_size) {
 
   /* With a bound, sizes are those of the bound. */
   shape = test_shape_of("f32[<=2,3]");
-  ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_OK);
+  expect_ok(rlo_shape_measure(&shape, &extent));
   ck_assert_int_eq(extent.bytes, 24);
 }
 
@@ -203,14 +204,12 @@ RLO_TEST(test_text__parses_a_layout_alone) {
   rlo_layout layout;
   char buffer[64];
 
-  ck_assert_int_eq(
-      rlo_layout_parse(" {1,2,0:T(2)} ", 14, RLO_DTYPE_F32, dims, 3, &layout),
-      RLO_OK);
+  expect_ok(
+      rlo_layout_parse(" {1,2,0:T(2)} ", 14, RLO_DTYPE_F32, dims, 3, &layout));
   ck_assert_uint_eq(rlo_layout_format(&layout, 3, buffer, sizeof buffer), 12);
   ck_assert_str_eq(buffer, "{1,2,0:T(2)}");
 
-  ck_assert_int_eq(rlo_layout_parse("{}", 2, RLO_DTYPE_F32, NULL, 0, &layout),
-                   RLO_OK);
+  expect_ok(rlo_layout_parse("{}", 2, RLO_DTYPE_F32, NULL, 0, &layout));
   rlo_layout_format(&layout, 0, buffer, sizeof buffer);
   ck_assert_str_eq(buffer, "{}");
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "relayout/text.h"
+#include "support/expect.h"
 #include "support/random_descriptor.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
@@ -390,7 +391,7 @@ RLO_TEST(test_text__bounds_the_text) {
 
   memset(text, ' ', sizeof text);
   memcpy(text, "f32[2]", 6);
-  ck_assert_int_eq(rlo_shape_parse(text, RLO_TEXT_MAX_BYTES, &shape), RLO_OK);
+  expect_ok(rlo_shape_parse(text, RLO_TEXT_MAX_BYTES, &shape));
   ck_assert_int_eq(rlo_shape_parse(text, RLO_TEXT_MAX_BYTES + 1, &shape),
                    RLO_UNSUPPORTED);
   ck_assert_int_eq(rlo_shape_parse(NULL, 0, &shape), RLO_PARSE);
@@ -437,7 +438,7 @@ RLO_TEST(test_text__mutations_are_refused_or_valid) {
       continue;
     }
     ++accepted;
-    ck_assert_int_eq(rlo_shape_validate_unbounded(&shape), RLO_OK);
+    expect_ok(rlo_shape_validate_unbounded(&shape));
     rlo_shape_format(&shape, again, sizeof again);
     rlo_shape back = test_shape_of(again);
     ck_assert_msg(rlo_shape_equal(&shape, &back), "%s", text);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "relayout/text.h"
 #include "support/exact_copy.h"
+#include "support/expect.h"
 #include "support/random_tree.h"
 #include "support/sanitized.h"
 #include "support/suite.h"
@@ -218,7 +219,7 @@ RLO_TEST(test_text_tree__bounds_the_nesting) {
   memset(text + DEPTH + strlen("f32[]"), ')', DEPTH);
   text[length] = '\0';
 
-  ck_assert_int_eq(rlo_shape_tree_parse(text, length, &tree), RLO_OK);
+  expect_ok(rlo_shape_tree_parse(text, length, &tree));
   ck_assert_int_eq(rlo_shape_tree_depth(tree), DEPTH);
   char *again = printed(tree);
   ck_assert_str_eq(again, text);
@@ -266,7 +267,7 @@ RLO_TEST(test_text_tree__bounds_rank_number_and_length) {
                    "are beyond the limit of 65536");
   /* One element less, and it is a tree. */
   many[3 * count - 3] = ')';
-  ck_assert_int_eq(rlo_shape_tree_parse(many, 3 * count - 2, &tree), RLO_OK);
+  expect_ok(rlo_shape_tree_parse(many, 3 * count - 2, &tree));
   ck_assert_int_eq(rlo_shape_tree_subshape_count(tree),
                    RLO_SHAPE_TREE_MAX_SUBSHAPES);
   rlo_shape_tree_release(tree);
@@ -376,7 +377,7 @@ RLO_TEST(test_text_tree__survives_every_failed_allocation) {
     rlo_shape_tree_release(tree);
     ck_assert_int_eq(rlo__alloc_live_count(), 0);
   }
-  ck_assert_int_eq(status, RLO_OK);
+  expect_ok(status);
   ck_assert_int_gt(nth, 4);
 }
 
@@ -414,7 +415,7 @@ static signature make_signature(int32_t num_leaves) {
 static void time_signature(signature *s) {
   rlo_shape_tree *tree = NULL;
   double start = now_ms();
-  ck_assert_int_eq(rlo_shape_tree_parse(s->text, s->length, &tree), RLO_OK);
+  expect_ok(rlo_shape_tree_parse(s->text, s->length, &tree));
   double parsed_at = now_ms();
   ck_assert_uint_gt(rlo_shape_tree_format(tree, NULL, 0), s->length);
   double printed_at = now_ms();
@@ -481,7 +482,7 @@ RLO_TEST(test_text_tree__prints_without_layouts) {
   char buffer[128];
   rlo_shape shape;
   static const char array[] = "f32[?,<=3,4]{0,1,2:T(8,128)}";
-  ck_assert_int_eq(rlo_shape_parse(array, sizeof array - 1, &shape), RLO_OK);
+  expect_ok(rlo_shape_parse(array, sizeof array - 1, &shape));
   ck_assert_uint_eq(rlo_shape_human_string(&shape, buffer, sizeof buffer), 12);
   ck_assert_str_eq(buffer, "f32[?,<=3,4]");
 

@@ -21,6 +21,7 @@
 #include "relayout/xla/layout_util.h"
 #include "relayout/xla/shape_tree.h"
 #include "relayout/xla/shape_util.h"
+#include "support/expect.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
 
@@ -51,9 +52,8 @@ static bool is_transpose_bitcast(const char *src_text,
   rlo_shape src = test_shape_of(src_text);
   rlo_shape dst = test_shape_of(dst_text);
   bool answer;
-  ck_assert_int_eq(
-      rlo_shape_transpose_is_bitcast(&src, &dst, permutation, 0, &answer),
-      RLO_OK);
+  expect_ok(
+      rlo_shape_transpose_is_bitcast(&src, &dst, permutation, 0, &answer));
   return answer;
 }
 
@@ -61,8 +61,7 @@ static bool is_reshape_bitcast(const char *src_text, const char *dst_text) {
   rlo_shape src = test_shape_of(src_text);
   rlo_shape dst = test_shape_of(dst_text);
   bool answer;
-  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&src, &dst, 0, &answer),
-                   RLO_OK);
+  expect_ok(rlo_shape_reshape_is_bitcast(&src, &dst, 0, &answer));
   return answer;
 }
 
@@ -83,10 +82,8 @@ static void expect_moved(const char *src_text,
   static rlo_problem problem;
   rlo_shape src = test_shape_of(src_text);
   rlo_shape dst = test_shape_of(dst_text);
-  ck_assert_msg(rlo_relayout_lower(&src, &dst, permutation, &problem) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 0, NULL, NULL), RLO_OK);
+  expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
+  expect_ok(rlo_problem_canonicalize(&problem, 0, NULL, NULL));
   uint8_t *from = calloc(1, (size_t)problem.src_bytes + 1);
   uint8_t *to = calloc(1, (size_t)problem.dst_bytes + 1);
   ck_assert(from != NULL && to != NULL);
@@ -95,7 +92,7 @@ static void expect_moved(const char *src_text,
     state = state * 1664525u + 1013904223u;
     from[b] = (uint8_t)(state >> 24);
   }
-  ck_assert_int_eq(rlo_problem_run_host(&problem, from, to), RLO_OK);
+  expect_ok(rlo_problem_run_host(&problem, from, to));
   int64_t bits = rlo_shape_element_size_bits(&src);
   int64_t index[RLO_MAX_RANK] = {0};
   do {
@@ -105,8 +102,8 @@ static void expect_moved(const char *src_text,
     }
     int64_t src_slot;
     int64_t dst_slot;
-    ck_assert_int_eq(rlo_index_to_linear(&src, src_index, &src_slot), RLO_OK);
-    ck_assert_int_eq(rlo_index_to_linear(&dst, index, &dst_slot), RLO_OK);
+    expect_ok(rlo_index_to_linear(&src, src_index, &src_slot));
+    expect_ok(rlo_index_to_linear(&dst, index, &dst_slot));
     ck_assert_uint_eq(load(from, src_slot, bits), load(to, dst_slot, bits));
   } while (rlo_index_bump(&dst, index));
   free(from);
@@ -121,8 +118,7 @@ RLO_TEST(test_xla_gaps__01_index_honours_tiles) {
   rlo_shape shape = test_shape_of("f32[32,256]{1,0:T(8,128)}");
   int64_t found[2];
   bool is_element;
-  ck_assert_int_eq(rlo_index_from_linear(&shape, 389, found, &is_element),
-                   RLO_OK);
+  expect_ok(rlo_index_from_linear(&shape, 389, found, &is_element));
   ck_assert(is_element && found[0] == 3 && found[1] == 5);
 }
 
@@ -166,12 +162,11 @@ RLO_TEST(test_xla_gaps__06_sizes_and_strides_honour_tiles) {
   int64_t bytes;
   int64_t strides[2];
   bool is_strided;
-  ck_assert_int_eq(rlo_shape_array_size(&shape, &bytes), RLO_OK);
+  expect_ok(rlo_shape_array_size(&shape, &bytes));
   ck_assert_int_eq(bytes, 4 * 65536);
-  ck_assert_int_eq(rlo_shape_array_data_size(&shape, &bytes), RLO_OK);
+  expect_ok(rlo_shape_array_data_size(&shape, &bytes));
   ck_assert_int_eq(bytes, 4 * (2 * 3072 + 2 * 1024 + 3 * 128 + 44));
-  ck_assert_int_eq(rlo_shape_byte_strides(&shape, &is_strided, strides),
-                   RLO_OK);
+  expect_ok(rlo_shape_byte_strides(&shape, &is_strided, strides));
   ck_assert(!is_strided);
 }
 
@@ -218,7 +213,7 @@ RLO_TEST(test_xla_gaps__10_bounds_have_two_ends) {
 RLO_TEST(test_xla_gaps__11_dimension_numbers_have_two_ends) {
   rlo_shape shape = test_shape_of("f32[2,3]");
   int64_t size;
-  ck_assert_int_eq(rlo_shape_dimension(&shape, 1, &size), RLO_OK);
+  expect_ok(rlo_shape_dimension(&shape, 1, &size));
   ck_assert_int_eq(rlo_shape_dimension(&shape, 2, &size), RLO_OUT_OF_RANGE);
   ck_assert_int_eq(rlo_shape_dimension(&shape, -3, &size), RLO_OUT_OF_RANGE);
 }
@@ -280,7 +275,7 @@ RLO_TEST(test_xla_gaps__16_reshape_bitcasts_are_exact) {
 RLO_TEST(test_xla_gaps__17_moving_a_dimension_keeps_the_rest) {
   rlo_shape shape = test_shape_of("f32[4,5,6]{2,1,0:T(8,128)E(64)S(5)}");
   rlo_shape expected = test_shape_of("f32[4,5,6]{1,0,2:T(8,128)E(64)S(5)}");
-  ck_assert_int_eq(rlo_shape_move_dim_to_major(&shape, 2, &shape), RLO_OK);
+  expect_ok(rlo_shape_move_dim_to_major(&shape, 2, &shape));
   ck_assert(rlo_shape_equal(&shape, &expected));
 }
 
@@ -290,12 +285,10 @@ RLO_TEST(test_xla_gaps__18_deleting_a_dimension_adapts_tiles) {
   rlo_shape stale = test_shape_of("f32[4,300]{1,0:T(8,128)}");
   rlo_shape result;
   bool is_bitcast;
-  ck_assert_int_eq(rlo_shape_drop_degenerate_dims(&shape, &result), RLO_OK);
-  ck_assert_int_eq(
-      rlo_shape_reshape_is_bitcast(&shape, &result, 0, &is_bitcast), RLO_OK);
+  expect_ok(rlo_shape_drop_degenerate_dims(&shape, &result));
+  expect_ok(rlo_shape_reshape_is_bitcast(&shape, &result, 0, &is_bitcast));
   ck_assert(is_bitcast);
-  ck_assert_int_eq(rlo_shape_reshape_is_bitcast(&shape, &stale, 0, &is_bitcast),
-                   RLO_OK);
+  expect_ok(rlo_shape_reshape_is_bitcast(&shape, &stale, 0, &is_bitcast));
   ck_assert(!is_bitcast);
 }
 
@@ -304,7 +297,7 @@ RLO_TEST(test_xla_gaps__19_bitcasts_between_element_sizes) {
   rlo_shape src = test_shape_of("s4[4,2,3]{1,0,2:E(4)}");
   rlo_shape dst = test_shape_of("s8[4,3]{0,1}");
   rlo_bitcast_decomposition d;
-  ck_assert_int_eq(rlo_bitcast_decompose(&src, &dst, 0, &d), RLO_OK);
+  expect_ok(rlo_bitcast_decompose(&src, &dst, 0, &d));
   ck_assert_int_eq(d.kind, RLO_BITCAST_KIND_TRT);
   rlo_shape middle = test_shape_of("s8[3,4]");
   ck_assert(rlo_shape_equal(&d.reshape_shape, &middle));
@@ -342,8 +335,8 @@ RLO_TEST(test_xla_gaps__22_padding_is_filled) {
   static const char expected[] = "ad0be0cf0000000";
   char out[16];
   memset(out, '#', sizeof out);
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
-  ck_assert_int_eq(rlo_problem_run_host(&problem, "abcdef", out), RLO_OK);
+  expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
+  expect_ok(rlo_problem_run_host(&problem, "abcdef", out));
   for (int i = 0; i < 15; ++i) {
     ck_assert_int_eq(out[i], expected[i] == '0' ? 0 : expected[i]);
   }
@@ -354,16 +347,16 @@ RLO_TEST(test_xla_gaps__22_padding_is_filled) {
     char text[64];
     snprintf(text, sizeof text, "u8[2,3]{1,0:pad(2,4)fill(%s)}", fills[f]);
     dst = test_shape_of(text);
-    ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
-    ck_assert_int_eq(rlo_problem_run_host(&problem, "abcdef", out), RLO_OK);
+    expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
+    expect_ok(rlo_problem_run_host(&problem, "abcdef", out));
     ck_assert_uint_eq((uint8_t)out[3], values[f]);
     ck_assert_uint_eq((uint8_t)out[7], values[f]);
   }
   /* And left alone where nothing is said. */
   memset(out, '#', sizeof out);
   dst = test_shape_of("u8[2,3]{1,0:pad(2,4)}");
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
-  ck_assert_int_eq(rlo_problem_run_host(&problem, "abcdef", out), RLO_OK);
+  expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
+  expect_ok(rlo_problem_run_host(&problem, "abcdef", out));
   ck_assert_mem_eq(out, "abc#def#", 8);
 }
 
@@ -372,8 +365,8 @@ RLO_TEST(test_xla_gaps__23_relayouts_are_of_whole_runs) {
   static rlo_problem problem;
   rlo_shape src = test_shape_of("f32[16,8,32]{2,1,0:T(8,32)}");
   rlo_shape dst = test_shape_of("f32[16,8,32]{2,1,0}");
-  ck_assert_int_eq(rlo_relayout_lower(&src, &dst, NULL, &problem), RLO_OK);
-  ck_assert_int_eq(rlo_problem_canonicalize(&problem, 128, NULL, NULL), RLO_OK);
+  expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
+  expect_ok(rlo_problem_canonicalize(&problem, 128, NULL, NULL));
   ck_assert_int_eq(problem.num_axes, 1);
   ck_assert_int_eq(problem.unit_bits, 128);
   ck_assert_int_eq(problem.extents[0], 16 * 8 * 32 / 4);
@@ -387,10 +380,10 @@ RLO_TEST(test_xla_gaps__24_padded_sizes_are_foretold) {
   rlo_shape_extent extent;
   int64_t dims[8];
   int32_t count;
-  ck_assert_int_eq(rlo_shape_measure(&shape, &extent), RLO_OK);
+  expect_ok(rlo_shape_measure(&shape, &extent));
   ck_assert_int_eq(extent.bytes, INT64_C(1) << 30);
   ck_assert_int_eq(extent.physical_bytes, INT64_C(1) << 35);
-  ck_assert_int_eq(rlo_shape_physical_dims(&shape, dims, 8, &count), RLO_OK);
+  expect_ok(rlo_shape_physical_dims(&shape, dims, 8, &count));
   ck_assert_int_eq(count, 5);
   ck_assert_int_eq(dims[4], 128);
 }

@@ -8,6 +8,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_table.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 
 /*
@@ -29,7 +30,7 @@ static void say(growing *g, const char *operation) {
 
 static int64_t count_elements(const rlo_shape *shape) {
   rlo_shape_extent extent;
-  ck_assert_int_eq(rlo_shape_measure(shape, &extent), RLO_OK);
+  expect_ok(rlo_shape_measure(shape, &extent));
   return extent.elements;
 }
 
@@ -161,7 +162,7 @@ static void grow(growing *g, rlo_dtype dtype) {
   uint32_t features = test_random_once_in(g->random, 2) ? 0 : TEST_ALL;
   rlo_shape src = test_random_shape(g->random, dtype, dims, rank, features);
   rlo_shape_format(&src, g->words, 300);
-  ck_assert_int_eq(rlo_chain_create(&src, &g->chain), RLO_OK);
+  expect_ok(rlo_chain_create(&src, &g->chain));
   int64_t steps = test_random_in(g->random, 1, 4);
   for (int64_t n = 0; n < steps; ++n) {
     int64_t which = test_random_in(g->random, 0, NUM_OPERATIONS - 1);
@@ -219,14 +220,12 @@ void bytes_slanted_guard(void) {
   rlo_chain *chain = NULL;
   rlo_problem_list *problems = NULL;
   const uint32_t fill = 0xfeedbeef;
-  ck_assert_int_eq(rlo_shape_make(RLO_DTYPE_U32, (int64_t[]){4000}, 1, &vector),
-                   RLO_OK);
-  ck_assert_int_eq(rlo_chain_create(&vector, &chain), RLO_OK);
-  ck_assert_int_eq(rlo_chain_pad(chain, NULL, (int64_t[]){96}, NULL, &fill),
-                   RLO_OK);
-  ck_assert_int_eq(rlo_chain_reshape(chain, (int64_t[]){64, 64}, 2), RLO_OK);
-  ck_assert_int_eq(rlo_chain_transpose(chain, (int32_t[]){1, 0}), RLO_OK);
-  ck_assert_int_eq(rlo_chain_lower(chain, NULL, &problems), RLO_OK);
+  expect_ok(rlo_shape_make(RLO_DTYPE_U32, (int64_t[]){4000}, 1, &vector));
+  expect_ok(rlo_chain_create(&vector, &chain));
+  expect_ok(rlo_chain_pad(chain, NULL, (int64_t[]){96}, NULL, &fill));
+  expect_ok(rlo_chain_reshape(chain, (int64_t[]){64, 64}, 2));
+  expect_ok(rlo_chain_transpose(chain, (int32_t[]){1, 0}));
+  expect_ok(rlo_chain_lower(chain, NULL, &problems));
   ck_assert_int_eq(rlo_problem_list_count(problems), 1);
   const test_case c = {.family = "tile"};
   test_outcome outcome =
@@ -249,7 +248,7 @@ void bytes_ops(void) {
     growing g = {&random, NULL, ""};
     int32_t width = (int32_t)test_random_in(&random, 0, 4);
     rlo_dtype dtype = RLO_DTYPE_INVALID;
-    ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
+    expect_ok(rlo_dtype_from_name(test_dtypes[width], &dtype));
     grow(&g, dtype);
     const rlo_shape *result = rlo_chain_shape(g.chain);
     rlo_shape dst = *result;

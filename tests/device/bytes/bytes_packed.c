@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "relayout/text.h"
+#include "support/expect.h"
 
 /*
  * Family packed where it cuts: several blocks along an axis, of which the last
@@ -64,8 +65,8 @@ static const packed_case edges[] = {
 static void run_case(const packed_case *c, int64_t src_shift, int64_t shift) {
   static rlo_shape src;
   static rlo_shape dst;
-  ck_assert_int_eq(rlo_shape_parse(c->src, strlen(c->src), &src), RLO_OK);
-  ck_assert_int_eq(rlo_shape_parse(c->dst, strlen(c->dst), &dst), RLO_OK);
+  expect_ok(rlo_shape_parse(c->src, strlen(c->src), &src));
+  expect_ok(rlo_shape_parse(c->dst, strlen(c->dst), &dst));
   test_case t = {.src = &src,
                  .dst = &dst,
                  .family = "packed",

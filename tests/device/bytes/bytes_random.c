@@ -5,6 +5,7 @@
 
 #include "plan/family.h"
 #include "support/device_table.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 
 /* Random layouts: where all cases run, each by the first of the families that
@@ -19,7 +20,7 @@ void bytes_random(void) {
     int32_t width = (int32_t)test_random_in(&random, 0, 4);
     int32_t rank = (int32_t)test_random_in(&random, 0, 6);
     rlo_dtype dtype = RLO_DTYPE_INVALID;
-    ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
+    expect_ok(rlo_dtype_from_name(test_dtypes[width], &dtype));
     rlo_shape src;
     rlo_shape dst;
     int32_t permutation[RLO_MAX_RANK];

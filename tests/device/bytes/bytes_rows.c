@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "relayout/text.h"
+#include "support/expect.h"
 
 /*
  * Family rows where the rows of several blocks follow one another in the
@@ -32,8 +33,8 @@ void bytes_rows(void) {
     rlo_shape src;
     rlo_shape dst;
     const rows_case *c = &cases[n / 2];
-    ck_assert_int_eq(rlo_shape_parse(c->src, strlen(c->src), &src), RLO_OK);
-    ck_assert_int_eq(rlo_shape_parse(c->dst, strlen(c->dst), &dst), RLO_OK);
+    expect_ok(rlo_shape_parse(c->src, strlen(c->src), &src));
+    expect_ok(rlo_shape_parse(c->dst, strlen(c->dst), &dst));
     test_case t = {.src = &src,
                    .dst = &dst,
                    .family = "rows",

@@ -7,6 +7,7 @@
 #include "relayout/ops.h"
 #include "relayout/xla/layout_util.h"
 #include "support/device_table.h"
+#include "support/expect.h"
 #include "support/permutation.h"
 #include "support/random.h"
 
@@ -50,8 +51,7 @@ typedef struct sample {
 static test_outcome run_one(const test_case *c, bool may_specialize) {
   /* Whether the planner would bake is known only by asking it. */
   static rlo_problem problem;
-  ck_assert_int_eq(rlo_relayout_lower(c->src, c->dst, c->permutation, &problem),
-                   RLO_OK);
+  expect_ok(rlo_relayout_lower(c->src, c->dst, c->permutation, &problem));
   rlo_plan *plan = NULL;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->family;
@@ -60,7 +60,7 @@ static test_outcome run_one(const test_case *c, bool may_specialize) {
     return TEST_REFUSED;
   }
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  ck_assert_int_eq(rlo_plan_get_info(plan, &info), RLO_OK);
+  expect_ok(rlo_plan_get_info(plan, &info));
   bool is_specialized = strcmp(info.family, "gather") == 0;
   rlo_plan_release(plan);
   return is_specialized && !may_specialize ? TEST_REFUSED
@@ -87,13 +87,13 @@ static void run_case(sample *s,
                      const int32_t *permutation,
                      int32_t width) {
   rlo_dtype dtype = RLO_DTYPE_INVALID;
-  ck_assert_int_eq(rlo_dtype_from_name(test_dtypes[width], &dtype), RLO_OK);
+  expect_ok(rlo_dtype_from_name(test_dtypes[width], &dtype));
   rlo_shape src;
   rlo_shape dst;
-  ck_assert_int_eq(rlo_shape_make(dtype, dims, rank, &src), RLO_OK);
+  expect_ok(rlo_shape_make(dtype, dims, rank, &src));
   int64_t dst_dims[RLO_MAX_RANK];
   rlo_permutation_apply(permutation, rank, dims, dst_dims);
-  ck_assert_int_eq(rlo_shape_make(dtype, dst_dims, rank, &dst), RLO_OK);
+  expect_ok(rlo_shape_make(dtype, dst_dims, rank, &dst));
   int64_t element_bytes = (int64_t)1 << width;
   test_case c = {
       .src = &src,

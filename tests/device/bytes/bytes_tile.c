@@ -7,6 +7,7 @@
 #include "relayout/ops.h"
 #include "relayout/text.h"
 #include "support/device_table.h"
+#include "support/expect.h"
 #include "support/random.h"
 
 /*
@@ -38,26 +39,24 @@ static void parse(const char *dtype,
                                (long long)dim);
   }
   length += (size_t)snprintf(text + length, sizeof text - length, "]");
-  ck_assert_int_eq(rlo_shape_parse(text, length, out_shape), RLO_OK);
+  expect_ok(rlo_shape_parse(text, length, out_shape));
 }
 
 /* The plan that memory shifted like this gets, in words. */
 static void expect_words(const test_case *c, const char *words) {
   static rlo_problem problem;
-  ck_assert_int_eq(rlo_relayout_lower(c->src, c->dst, c->permutation, &problem),
-                   RLO_OK);
+  expect_ok(rlo_relayout_lower(c->src, c->dst, c->permutation, &problem));
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = c->family;
   options.device_class = c->device_class;
   int64_t shift_bytes = c->dst_shift_bytes | 128;
   rlo_plan_report *report = NULL;
-  ck_assert_int_eq(rlo_plan_explain(&problem,
-                                    rlo_context_device_info(device.context),
-                                    &options,
-                                    128,
-                                    shift_bytes & -shift_bytes,
-                                    &report),
-                   RLO_OK);
+  expect_ok(rlo_plan_explain(&problem,
+                             rlo_context_device_info(device.context),
+                             &options,
+                             128,
+                             shift_bytes & -shift_bytes,
+                             &report));
   ck_assert_msg(strstr(report->parameters, words) != NULL,
                 "\"%s\" does not say \"%s\"",
                 report->parameters,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/planner.h"
+#include "support/expect.h"
 #include "support/plan_case.h"
 
 /*
@@ -52,15 +53,13 @@ static void check_is_wide(const rlo__family *family) {
   options.family = family->name;
   options.device_class = family->device_class;
   scratch = problem;
-  ck_assert_msg(test_plan_choose(&scratch,
-                                 rlo_context_device_info(device.context),
-                                 &options,
-                                 0,
-                                 0,
-                                 NULL,
-                                 &launch) == RLO_OK,
-                "%s",
-                rlo_error_last()->message);
+  expect_ok(test_plan_choose(&scratch,
+                             rlo_context_device_info(device.context),
+                             &options,
+                             0,
+                             0,
+                             NULL,
+                             &launch));
   ck_assert_int_eq(test_plan_define(&launch, "RLO_INDEX32"), 0);
 }
 
