@@ -55,35 +55,17 @@ class Mutant:
     """One entry of mutants.txt."""
 
     def __init__(self, entry):
-        lines = entry.split("\n")
-        self.name, _, self.path = lines.pop(0).partition(": ")
-        self.what, self.first = "", ""
-        if lines and lines[0].startswith("# "):
-            self.what = lines.pop(0)[2:]
-        if lines and lines[0].startswith("first: "):
-            self.first = lines.pop(0)[len("first: "):]
-        # Old and new text of each edit.
-        self.edits = []
-        for edit in "\n".join(lines).split("\n@@\n"):
-            body = edit.split("\n")
-            if any(line[:1] not in ("-", "+", " ") for line in body):
-                sys.exit(f"run_mutants: {TABLE.name}: {self.name}: a line begins with "
-                         "none of '-', '+' and ' '")
-            self.edits.append(["\n".join(line[1:] for line in body if line[0] != sign)
-                               for sign in "+-"])
-        if not self.path or not self.what:
-            sys.exit(f"run_mutants: {TABLE.name}: {self.name}: no file, or no line "
-                     "that begins with '# '")
-
-    @property
-    def is_equivalent(self):
-        return self.what.startswith("equivalent:")
+        head, *lines = entry.split("\n")
+        self.name, self.path, self.what = (head.split(": ", 2) + ["", ""])[:3]
+        if not self.what or any(line[:1] not in ("-", "+", " ") for line in lines):
+            sys.exit(f"run_mutants: {TABLE.name}: {self.name}: not 'NAME: FILE: WHAT' "
+                     "and lines that begin with '-', '+' or ' '")
+        self.old, self.new = ("\n".join(line[1:] for line in lines if line[0] != sign)
+                              for sign in "+-")
 
     def apply(self, text):
-        for old, new in self.edits:
-            start, end = find_once(text, old, f"{self.name}: {self.path}")
-            text = text[:start] + new.lstrip() + text[end:]
-        return text
+        start, end = find_once(text, self.old, f"{self.name}: {self.path}")
+        return text[:start] + self.new.lstrip() + text[end:]
 
 
 def find_once(text, old, place):
@@ -102,7 +84,7 @@ def find_once(text, old, place):
 def read_mutants(names):
     """The mutants of these names or numbers; without any, all."""
     text = "\n" + TABLE.read_text().rstrip("\n")
-    mutants = [Mutant(entry.rstrip("\n")) for entry in text.split("\n== ")[1:]]
+    mutants = [Mutant(entry) for entry in text.split("\n== ")[1:]]
     chosen = []
     for name in names:
         found = [m for m in mutants
@@ -229,10 +211,10 @@ def run_tests(log, selection, **options):
 
 def find_catcher(mutant, log):
     """Returns the verdict on a mutant that is applied to the tree."""
-    if mutant.first:
-        if not compile_tree(log, targets_of(mutant.first)):
+    for selection, _ in generate.first_stages(mutant.path):
+        if not compile_tree(log, targets_of(selection[1])):
             return "does not build"
-        test = run_tests(log, ["--stop-on-failure", "-R", mutant.first])
+        test = run_tests(log, ["--stop-on-failure", *selection])
         if test:
             return f"caught by {test}"
     if not compile_tree(log):
@@ -448,21 +430,16 @@ def run_generated(arguments):
 
 
 def report(verdicts):
-    """Prints the table; returns the exit status."""
-    counted = {n: v for n, v in verdicts.items() if not v[1]}
-    caught = [n for n, v in counted.items() if v[0].startswith("caught")]
-    survived = [n for n, v in counted.items() if v[0] == "SURVIVED"]
-    broken = [n for n, v in verdicts.items() if v[0].startswith("does not")]
-    equivalent = [n for n, v in verdicts.items() if v[1]]
-    judged = len(caught) + len(survived)
-    share = 100.0 * len(caught) / judged if judged else 0.0
-    say(f"\ncaught      {len(caught)}\nsurvived    {len(survived)}")
-    say(f"equivalent  {len(equivalent)}\nshare       {share:.1f} %")
-    for title, names in (("survived", survived), ("equivalent", equivalent),
-                         ("does not apply or build", broken)):
-        for name in names:
-            say(f"{title}: {name}")
-    return 1 if broken or (judged and share < MIN_SHARE) else 0
+    """Prints the table of {name: verdict}; returns the exit status."""
+    names = {kind: [n for n, v in verdicts.items() if v.startswith(kind)]
+             for kind in ("caught", "SURVIVED", "does not")}
+    judged = len(names["caught"]) + len(names["SURVIVED"])
+    share = 100.0 * len(names["caught"]) / judged if judged else 0.0
+    say(f"\ncaught      {len(names['caught'])}\nsurvived    {len(names['SURVIVED'])}\n"
+        f"share       {share:.1f} %")
+    for name in names["SURVIVED"] + names["does not"]:
+        say(f"{verdicts[name].splitlines()[0]}: {name}")
+    return 1 if names["does not"] or (judged and share < MIN_SHARE) else 0
 
 
 def list_mutants(mutants):
@@ -514,9 +491,9 @@ def main():
     verdicts = {}
     for mutant in mutants:
         started = time.monotonic()
-        verdict = try_mutant(mutant)
-        verdicts[mutant.name] = (verdict, mutant.is_equivalent)
-        say(f"{mutant.name}: {verdict} ({time.monotonic() - started:.0f} s)")
+        verdicts[mutant.name] = try_mutant(mutant)
+        say(f"{mutant.name}: {verdicts[mutant.name]} "
+            f"({time.monotonic() - started:.0f} s)")
     return report(verdicts)
 
 
