@@ -44,6 +44,9 @@ RLO_TEST(test_engine__wrapped_buffers) {
   rlo_tensor *y = NULL;
   int released = 0;
   expect_ok(rlo_shape_make(RLO_DTYPE_S32, DIMS(4, 6), 2, &shape));
+  ck_assert_int_eq(rlo_tensor_wrap_buffer(
+                       engine, &shape, NULL, 0, NULL, NULL, NULL, &x),
+                   RLO_INVALID_ARGUMENT);
   expect_refusal(rlo_tensor_wrap_buffer(engine,
                                         &shape,
                                         buffer,

@@ -5,9 +5,10 @@
     generate_null_calls.py INCLUDE_FOLDER OUTPUT
 
 Reads the functions that the headers of a folder declare with RLO_API, and
-null_rules.py, which says which pointers may be NULL and what valid arguments
-are. Fails, with a sentence for each, if a function or a parameter is beyond
-these rules: whoever adds a function to the library adds what it says.
+null_rules.py, which says which pointers may be NULL. All others are refused before
+anything else is looked at, so that the other arguments point to zeros; where a
+function has reason to look first, the rules have a valid one. Fails, with a
+sentence for each, if a rule names what no header declares.
 """
 
 import glob
@@ -21,11 +22,9 @@ DECLARATION = re.compile(r"\bRLO_API\b(?!\s*__)([^;{}()]*?)(rlo_\w+)\s*\(([^;]*?
                          re.S)
 PARAMETER = re.compile(r"(.*?)(\w+)(\[\d+\])?$", re.S)
 # Pointers by another name.
-HANDLES = {"cl_context", "cl_device_id", "cl_mem", "cl_command_queue", "cl_event",
-           "rlo_backend_factory"}
+HANDLES = {"cl_context", "cl_device_id", "cl_mem", "cl_command_queue", "cl_event"}
 # Functions for which NULL is always legal.
 ALWAYS_LEGAL = re.compile(r"_(release|retain|deinit)$")
-NUMBERS = {"const int32_t *", "const int64_t *", "const bool *", "const char *"}
 
 
 class Parameter:
@@ -34,30 +33,32 @@ class Parameter:
         self.name = name
         self.kind = kind.strip() + (" *" if array else "")
         self.path = function + "." + name
-        self.is_pointer = ("*" in self.kind or self.kind.endswith("_fn") or
+        self.is_function = self.kind.endswith(("_fn", "_factory"))
+        self.is_pointer = ("*" in self.kind or self.is_function or
                            self.kind in HANDLES)
         # Nothing else is done with what a function like _release takes.
         self.is_released = ALWAYS_LEGAL.search(function) is not None
         # A list of objects, whose entries are pointers too.
         self.is_list = self.kind.endswith("*const *")
+        self.is_output = ((name.startswith("out_") or name == "outputs")
+                          and self.kind.endswith("*"))
 
     def argument(self, place):
-        """A valid argument; None if the rules have none."""
+        """What is passed where another argument is NULL: something valid where the
+        function looks at it first, else the address of zeros."""
         if self.path in rules.ARGUMENTS:
             return rules.ARGUMENTS[self.path]
-        named = rules.BY_NAME.get(self.kind + " " + self.name,
-                                  rules.BY_NAME.get(self.name, ""))
-        is_address = named.startswith(("o->", '"'))
         if not self.is_pointer:
-            return named if named and not is_address else "0"
-        if self.kind in NUMBERS and is_address:
-            return named
+            return rules.NUMBERS.get(self.name, "0")
         if self.is_released:
             return "NULL"
-        is_output = self.name.startswith("out_") or self.name == "outputs"
-        if is_output and self.kind.endswith("*"):
+        if self.is_output:
             return "(%s)room(o, %d)" % (self.kind, place)
-        return rules.BY_TYPE.get(self.kind)
+        if self.kind in rules.BY_TYPE:
+            return rules.BY_TYPE[self.kind]
+        zeros = ("not_called" if self.is_function else
+                 "o->pointers" if self.is_list else "(void *)o->zeros")
+        return "(%s)%s" % (self.kind, zeros)
 
 
 class Function:
@@ -86,15 +87,17 @@ def read_functions(folder, left_out):
     return functions
 
 
-def expectation(function, path, name):
-    """The status and a part of the sentence that NULL gives; no sentence: any."""
+def expectation(function, name):
+    """The status and a part of the sentence that NULL gives; RLO_OK: whatever comes
+    of it, no sentence says that it is NULL."""
+    path = function.name + "." + name
     if path in rules.OTHERWISE:
         return rules.OTHERWISE[path]
     if path in rules.OPTIONAL or name == "payload" or function.is_legal():
-        return "RLO_OK", ""
+        return "RLO_OK", "'%s' is NULL" % name
     if name.endswith("]"):
         return "RLO_INVALID_ARGUMENT", "is NULL"
-    return "RLO_INVALID_ARGUMENT", rules.SENTENCE.get(path, "'%s' is NULL" % name)
+    return "RLO_INVALID_ARGUMENT", "'%s' is NULL" % name
 
 
 def neutral(function, name):
@@ -107,7 +110,7 @@ def neutral(function, name):
 
 
 def write_call(function, cases, releases, out):
-    """The C function that calls one, with case `null` NULL, or none if it is -1."""
+    """The C function that calls one, with case `null` NULL."""
     arguments = []
     for place, p in enumerate(function.parameters):
         valid = p.argument(place)
@@ -115,7 +118,8 @@ def write_call(function, cases, releases, out):
             if name == p.name and valid != "NULL":
                 valid = "null == %d ? NULL : %s" % (case, valid)
             elif name == p.name + "[0]":
-                valid = "null == %d ? (%s)o->nothing : %s" % (case, p.kind, valid)
+                valid = "null == %d ? (%s)(void *)o->zeros : %s" % (
+                    case, p.kind, valid)
         arguments.append(valid)
     if function.is_variadic:
         arguments.append('""')
@@ -133,7 +137,7 @@ def write_call(function, cases, releases, out):
         out.append("  a->value = (int64_t)%s;" % call)
     for place, p in enumerate(function.parameters):
         release = releases.get(p.kind[:-1].strip())
-        if release and (p.name.startswith("out_") or p.name == "outputs"):
+        if release and p.is_output:
             made = "((%s)room(o, %d))[i]" % (p.kind, place)
             out.append("  for (int i = 0; i < 4 && %s != NULL; ++i) {" % made)
             out.append("    %s(%s);\n  }" % (release, made))
@@ -144,54 +148,44 @@ def quote(text):
     return '"' + text.replace('"', '\\"') + '"'
 
 
-def write_function(function, releases, out, table):
-    cases = [p.name for p in function.pointers]
-    cases += [p.name + "[0]" for p in function.pointers
+def cases_of(function):
+    """The names of the pointers that are NULL, one at a time. Where NULL is legal, a
+    function of the caller's would be called."""
+    names = [p.name for p in function.pointers]
+    names += [p.name + "[0]" for p in function.pointers
               if p.is_list and p.kind != "const void *const *"]
+    calls = any(p.is_function for p in function.pointers)
+    return [name for name in names
+            if function.name + "." + name not in rules.ELSEWHERE and
+            not (calls and expectation(function, name)[0] == "RLO_OK")]
+
+
+def write_function(function, releases, out, table):
+    cases = cases_of(function)
     write_call(function, cases, releases, out)
-    arguments = {p.name: p.argument(i) for i, p in enumerate(function.parameters)}
-    asks_loader = function.name in rules.ASKS_LOADER
     rows = []
     for name in cases:
-        status, sentence = expectation(function, function.name + "." + name, name)
+        status, sentence = expectation(function, name)
         value = neutral(function, name)
-        needs = any("device_" in text for other, text in arguments.items()
-                    if other != name)
-        rows.append("    {%s, %s, %s, %s, %s, %s}," % (
+        rows.append("    {%s, %s, %s, %s, %s}," % (
             quote(name), status, quote(sentence),
-            "true" if value is None else "false", value or "0",
-            "true" if needs or asks_loader else "false"))
+            "true" if value is None else "false", value or "0"))
     out.append("static const null_case cases_%s[] = {\n%s\n};\n" % (
         function.name, "\n".join(rows)))
-    is_full = function.name not in rules.NULL_ONLY and not function.is_legal()
-    needs = any("device_" in text for text in arguments.values())
-    table.append("    {%s, call_%s, cases_%s, %d, %s, %s, %s}," % (
+    table.append("    {%s, call_%s, cases_%s, %d, %s}," % (
         quote("rlo_" + function.name), function.name, function.name, len(rows),
-        "true" if function.result == "rlo_status" else "false",
-        "true" if is_full else "false",
-        "true" if needs or asks_loader else "false"))
+        "true" if function.result == "rlo_status" else "false"))
 
 
 def check(functions):
-    """A sentence for each thing that the rules lack, or have in vain."""
+    """A sentence for each rule that is there in vain."""
     names = {f.name for f in functions}
     paths = {p.path + end for f in functions for p in f.parameters
              for end in ("", "[0]")}
-    wrong = []
-    for f in functions:
-        for place, p in enumerate(f.parameters):
-            if p.argument(place) is None:
-                wrong.append("rlo_%s: null_rules.py has no valid argument for '%s': "
-                             "add the type '%s' to BY_TYPE, or '%s' to ARGUMENTS" %
-                             (f.name, p.name, p.kind, p.path))
-    known = [path for rule in (rules.OPTIONAL, rules.OTHERWISE, rules.SENTENCE,
-                               rules.ARGUMENTS) for path in rule]
-    wrong += ["null_rules.py: no header declares '%s'" % path for path in known
-              if path not in paths]
-    wrong += ["null_rules.py: no header declares 'rlo_%s'" % name
-              for rule in (rules.NEUTRAL, rules.NULL_ONLY, rules.ASKS_LOADER)
-              for name in rule if name not in names]
-    return wrong
+    return ["null_rules.py: no header declares '%s'" % name
+            for rule in (rules.OPTIONAL, rules.OTHERWISE, rules.ARGUMENTS,
+                         rules.NEUTRAL, rules.ELSEWHERE)
+            for name in rule if name not in paths and name not in names]
 
 
 def main():
@@ -202,13 +196,11 @@ def main():
         sys.exit("\n".join(wrong) or "no function found")
     releases = {f.parameters[0].kind: "rlo_" + f.name for f in functions
                 if f.name.endswith("_release") and len(f.parameters) == 1}
-    releases.update(rules.RELEASES)
-    included = {f.name for f in read_functions(folder, rules.LEFT_OUT)}
-    out = ["/* Written by generate_null_calls.py. */", '#include "nulls/null_objects.h"',
+    out = ["/* Written by generate_null_calls.py. */", '#include "nulls/null_calls.h"',
            ""]
     table = []
     for f in functions:
-        if f.name in included and f.pointers:
+        if f.pointers and f.name not in rules.ELSEWHERE:
             write_function(f, releases, out, table)
     out.append("const null_function null_functions[] = {\n%s\n};" % "\n".join(table))
     out.append("const int null_num_functions = %d;" % len(table))

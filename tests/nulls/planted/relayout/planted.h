@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function of which null_rules.py knows nothing. */
+/* A function, and none of those that null_rules.py names. */
 #ifndef RELAYOUT_PLANTED_H
 #define RELAYOUT_PLANTED_H
 
