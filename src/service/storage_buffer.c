@@ -56,6 +56,44 @@ static box make_box(const rlo__lattice *lattice) {
   return b;
 }
 
+/** NVIDIA's driver refuses a box whose last row would end behind the buffer if
+ *  it were as long as the pitch. */
+static bool ends_in_buffer(const buffer_storage *from,
+                           const box *b,
+                           size_t at) {
+  const size_t end = at - at % b->pitch[0] + b->region[1] * b->pitch[0] +
+                     (b->region[2] - 1) * b->pitch[1];
+  return end <= (size_t)(from->offset_bytes + from->storage.traits.bytes);
+}
+
+static rlo_status move_box(const buffer_storage *from,
+                           const box *b,
+                           int64_t offset,
+                           char *packed,
+                           bool is_write);
+
+/** Moves a box without its last row or plane, and then that. */
+static rlo_status move_parts(const buffer_storage *from,
+                             const box *b,
+                             int64_t offset,
+                             char *packed,
+                             bool is_write) {
+  const int32_t d = b->num_dims;
+  box first = *b;
+  box last = *b;
+  --first.region[d];
+  last.region[d] = 1;
+  last.pitch[--last.num_dims] = 0;
+  if (first.region[d] > 0) {
+    RLO_TRY(move_box(from, &first, offset, packed, is_write));
+  }
+  return move_box(from,
+                  &last,
+                  offset + (int64_t)(first.region[d] * b->pitch[d - 1]),
+                  packed + first.region[0] * first.region[1] * first.region[2],
+                  is_write);
+}
+
 /** Moves a box between the buffer, from the storage's `offset` on, and packed
  *  memory. */
 static rlo_status move_box(const buffer_storage *from,
@@ -86,6 +124,9 @@ static rlo_status move_box(const buffer_storage *from,
                               0,
                               NULL,
                               NULL);
+  }
+  if (!ends_in_buffer(from, b, at)) {
+    return move_parts(from, b, offset, packed, is_write);
   }
   size_t plane = b->pitch[1] != 0 ? at / b->pitch[1] : 0;
   size_t in_plane = at - plane * b->pitch[1];

@@ -2,6 +2,7 @@
 
 /* Storages of device buffers: their transfers against memory's, and jobs from
  * and to them. */
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -72,6 +73,53 @@ static void expect_content(const guarded *g,
 static void close_guarded(guarded *g) {
   rlo_storage_release(g->storage);
 }
+
+/* ------------------------------------------------- what NVIDIA's driver takes
+ */
+
+/* The library's calls come by here. */
+static bool is_taken(cl_mem buffer,
+                     const size_t *origin,
+                     const size_t *region,
+                     size_t row,
+                     size_t plane) {
+  size_t bytes = 0;
+  expect_cl(
+      clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+  plane = plane != 0 ? plane : region[1] * row;
+  return (origin[2] + region[2] - 1) * plane + (origin[1] + region[1]) * row <=
+         bytes;
+}
+
+#define RECT(pointer)                                                        \
+  cl_command_queue queue, cl_mem buffer, cl_bool is_blocking,                \
+      const size_t *origin, const size_t *host_origin, const size_t *region, \
+      size_t row, size_t plane, size_t host_row, size_t host_plane,          \
+      pointer host, cl_uint count, const cl_event *events, cl_event *event
+
+#define TRANSFER_RECT(name, pointer)                                           \
+  cl_int name(RECT(pointer)) {                                                 \
+    cl_int (*driver)(RECT(pointer)) = NULL;                                    \
+    *(void **)&driver = dlsym(RTLD_NEXT, #name);                               \
+    return !is_taken(buffer, origin, region, row, plane) ? CL_INVALID_VALUE    \
+                                                         : driver(queue,       \
+                                                                  buffer,      \
+                                                                  is_blocking, \
+                                                                  origin,      \
+                                                                  host_origin, \
+                                                                  region,      \
+                                                                  row,         \
+                                                                  plane,       \
+                                                                  host_row,    \
+                                                                  host_plane,  \
+                                                                  host,        \
+                                                                  count,       \
+                                                                  events,      \
+                                                                  event);      \
+  }
+
+TRANSFER_RECT(clEnqueueReadBufferRect, void *)
+TRANSFER_RECT(clEnqueueWriteBufferRect, const void *)
 
 /* ----------------------------------------------------------------- lattices */
 
@@ -191,6 +239,29 @@ RLO_TEST(test_device_service_buffer__a_box_is_one_call) {
   ck_assert_int_eq(after.num_writes - before.num_writes, 2);
   ck_assert_int_eq(after.bytes_read - before.bytes_read, 960);
   ck_assert_int_eq(after.smallest_read, 480);
+  close_guarded(&g);
+}
+
+/* Rows and planes whose last one, as long as the pitch, would not end there. */
+RLO_LOOP_TEST(test_device_service_buffer__a_box_ends_with_the_storage, 1, 3) {
+  static uint8_t content[SMALL_BYTES];
+  uint8_t packed[240], got[240];
+  guarded g;
+  lattice box = {.run_bytes = 40,
+                 .num_dims = _i,
+                 .extents = {_i == 1 ? 3 : 2, 3},
+                 .strides = {_i == 1 ? 2500 : 7500, 2500}};
+  box.base = SMALL_BYTES - 40 - 2 * 2500 - (_i - 1) * 7500;
+  test_fill_unique(packed, sizeof packed, 1, 1);
+  open_guarded(&g, content, sizeof content);
+  write_lattice(g.storage, &box, packed);
+  read_lattice(g.storage, &box, got);
+  ck_assert_mem_eq(got, packed, (size_t)_i * 120);
+  for (int n = 0; n < 3 * _i; ++n) {
+    memcpy(
+        content + box.base + n / 3 * 7500 + n % 3 * 2500, packed + 40 * n, 40);
+  }
+  expect_content(&g, content, "box at the end");
   close_guarded(&g);
 }
 
