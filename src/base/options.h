@@ -15,31 +15,29 @@
  * caller was compiled.
  */
 
-/** @return RLO_INVALID_ARGUMENT for a struct_size of `size` where this library
- *  has `bytes`. `name` is "context options", `init` the INIT macro's name. */
-static inline rlo_status rlo__options_fail(const char *name,
-                                           const char *init,
-                                           size_t size,
-                                           size_t bytes) {
-  return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                  "struct_size of the %s is %zu; this library knows %zu bytes: "
-                  "begin with %s",
-                  name,
-                  size,
-                  bytes,
-                  init);
+/** The first field of a struct. */
+static inline size_t rlo__struct_size(const void *options) {
+  size_t size;
+  memcpy(&size, options, sizeof size);
+  return size;
 }
 
 /** @return RLO_INVALID_ARGUMENT for a struct_size that is smaller than the
- * field itself or larger than `bytes`, what this library knows. */
+ *  field itself or larger than `bytes`, what this library knows. `name` is
+ *  "context options", `init` the INIT macro's name. */
 static inline rlo_status rlo__options_check_size(const char *name,
                                                  const char *init,
                                                  const void *options,
                                                  size_t bytes) {
-  size_t size;
-  memcpy(&size, options, sizeof size);
+  const size_t size = rlo__struct_size(options);
   return size < sizeof size || size > bytes
-             ? rlo__options_fail(name, init, size, bytes)
+             ? RLO_FAIL(RLO_INVALID_ARGUMENT,
+                        "struct_size of the %s is %zu; this library knows %zu "
+                        "bytes: begin with %s",
+                        name,
+                        size,
+                        bytes,
+                        init)
              : RLO_OK;
 }
 
@@ -60,9 +58,7 @@ static inline rlo_status rlo__options_read(const char *name,
     return RLO_OK;
   }
   RLO_TRY(rlo__options_check_size(name, init, options, bytes));
-  size_t size;
-  memcpy(&size, options, sizeof size);
-  memcpy(out, options, size);
+  memcpy(out, options, rlo__struct_size(options));
   return RLO_OK;
 }
 
@@ -78,8 +74,7 @@ static inline rlo_status rlo__report_write(const char *name,
                                            void *out,
                                            size_t bytes) {
   RLO_TRY(rlo__options_check_size(name, init, out, bytes));
-  size_t size;
-  memcpy(&size, out, sizeof size);
+  const size_t size = rlo__struct_size(out);
   memcpy(out, report, size);
   memcpy(out, &size, sizeof size);
   return RLO_OK;
@@ -125,26 +120,6 @@ static inline void rlo__report_list_write(const void *list,
            (const char *)list + (size_t)i * known,
            bytes);
   }
-}
-
-/**
- * Checks a struct that must be that of this version's header.
- * @return RLO_OK; RLO_INVALID_ARGUMENT if it is NULL or struct_size is not
- *         `bytes`.
- */
-static inline rlo_status rlo__options_check(const char *name,
-                                            const char *init,
-                                            const void *options,
-                                            size_t bytes) {
-  if (options == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the pointer to the %s is NULL; begin with %s",
-                    name,
-                    init);
-  }
-  size_t size;
-  memcpy(&size, options, sizeof size);
-  return size == bytes ? RLO_OK : rlo__options_fail(name, init, size, bytes);
 }
 
 #endif

@@ -142,10 +142,6 @@ rlo_status rlo__plan_rows_find(const rlo_device_info *device,
                                const rlo_plan_options *options,
                                rlo__plan_rows *out_rows) {
   *out_rows = (rlo__plan_rows){.family = NULL};
-  if (options != NULL) {
-    RLO_TRY(rlo__options_check(
-        "plan options", "RLO_PLAN_OPTIONS_INIT", options, sizeof *options));
-  }
   RLO_TRY(find_class(device, options, &out_rows->device_class));
   RLO_TRY(check_effort(options));
   if (options != NULL && options->schedule != NULL) {

@@ -18,10 +18,6 @@ static rlo_status read(const options *in, options *out) {
   return rlo__options_read("test options", "TEST_INIT", in, out, sizeof *out);
 }
 
-static rlo_status check(const options *in) {
-  return rlo__options_check("test options", "TEST_INIT", in, sizeof *in);
-}
-
 /* The sizes differ between machines. */
 static void expect_sizes(const char *name, size_t size) {
   char message[160];
@@ -40,17 +36,12 @@ RLO_TEST(test_options__of_this_version) {
   options out;
   ck_assert_int_eq(read(&in, &out), RLO_OK);
   ck_assert(out.old == 7 && out.recent == 8);
-  ck_assert_int_eq(check(&in), RLO_OK);
 }
 
 RLO_TEST(test_options__null_is_the_defaults) {
   options out;
   ck_assert_int_eq(read(NULL, &out), RLO_OK);
   ck_assert(out.old == 1 && out.recent == 2);
-  ck_assert_int_eq(check(NULL), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the pointer to the test options is NULL; begin with "
-                   "TEST_INIT");
 }
 
 RLO_TEST(test_options__of_an_older_header) {
@@ -58,7 +49,6 @@ RLO_TEST(test_options__of_an_older_header) {
   options out;
   ck_assert_int_eq(read(&in, &out), RLO_OK);
   ck_assert(out.old == 7 && out.recent == 2);
-  ck_assert_int_eq(check(&in), RLO_INVALID_ARGUMENT);
   const options empty = {sizeof(size_t), 7, 8};
   ck_assert_int_eq(read(&empty, &out), RLO_OK);
   ck_assert(out.old == 1 && out.recent == 2);
@@ -72,7 +62,6 @@ RLO_TEST(test_options__of_a_wrong_size) {
     options out;
     ck_assert_int_eq(read(&in, &out), RLO_INVALID_ARGUMENT);
     ck_assert(out.old == 1 && out.recent == 2);
-    ck_assert_int_eq(check(&in), RLO_INVALID_ARGUMENT);
   }
   const options in = {3, 7, 8};
   options out;
@@ -105,11 +94,4 @@ RLO_TEST(test_options__a_report_of_a_wrong_size_is_left_alone) {
                        "test report", "TEST_INIT", &defaults, &out, sizeof out),
                    RLO_INVALID_ARGUMENT);
   ck_assert(out.old == 7 && out.recent == 8);
-}
-
-RLO_TEST(test_options__a_struct_that_has_to_be_there) {
-  ck_assert_int_eq(check(NULL), RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(
-      rlo_error_last()->message,
-      "the pointer to the test options is NULL; begin with TEST_INIT");
 }

@@ -230,13 +230,7 @@ RLO_TEST(test_planner__checks_alignments) {
 
 RLO_TEST(test_planner__checks_options) {
   test_plan_lower("f32[64]{0}", "f32[64]{0}", NULL, &plan.problem);
-  rlo_plan_options options;
-  memset(&options, 0, sizeof options);
-  ck_assert_int_eq(
-      test_plan_choose(
-          &plan.problem, &plan.device, &options, 0, 0, NULL, &plan.launch),
-      RLO_INVALID_ARGUMENT);
-  options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
+  rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.device_class = (rlo_device_class)7;
   ck_assert_int_eq(
       test_plan_choose(
