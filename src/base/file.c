@@ -178,7 +178,7 @@ static rlo_status write_begun(rlo__file_replace *f,
 
 rlo_status rlo__file_write(const char *path, const void *data, size_t bytes) {
   rlo__file_replace f;
-  int error = rlo__file_replace_begin(&f, path);
+  int error = rlo__file_replace_begin(&f, path, RLO__FILE_TEMP);
   return write_begun(&f, error, path, data, bytes, rlo__file_replace_commit);
 }
 

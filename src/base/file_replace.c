@@ -205,9 +205,25 @@ static bool hold_new(rlo__file_replace *f) {
   return false;
 }
 
-static int open_temp(rlo__file_replace *f, mode_t mode) {
+/** Creates and locks the temporary file. 0; EEXIST: its name is taken, or was
+ *  for a moment. */
+static int create(rlo__file_replace *f) {
+  /* O_EXCL refuses existing names, symbolic links included. The kernel applies
+   * the umask, which a thread cannot read without changing it. */
+  f->fd = openat(f->directory_fd,
+                 f->temp_path,
+                 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                 f->mode);
+  if (f->fd < 0) {
+    return errno == EINTR ? EEXIST : errno;
+  }
+  return hold_new(f) ? 0 : EEXIST;
+}
+
+static int open_temp(rlo__file_replace *f) {
   int error = EEXIST;
-  for (int attempt = 0; attempt < TEMP_NAME_TRIES; ++attempt) {
+  for (int attempt = 0; error == EEXIST && attempt < TEMP_NAME_TRIES;
+       ++attempt) {
     /* Two threads may read the same time: the later one tries again. */
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -219,39 +235,13 @@ static int open_temp(rlo__file_replace *f, mode_t mode) {
                           (long)getpid(),
                           (long long)now.tv_sec,
                           now.tv_nsec);
-    if (length < 0 || (size_t)length >= sizeof f->temp_path) {
-      error = ENAMETOOLONG;
-      break;
-    }
-    /* O_EXCL refuses existing names, symbolic links included. The kernel
-     * applies the umask, which a thread cannot read without changing it. */
-    f->fd = openat(f->directory_fd,
-                   f->temp_path,
-                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                   mode);
-    if (f->fd < 0) {
-      error = errno;
-      if (error != EEXIST && error != EINTR) {
-        break;
-      }
-    } else if (hold_new(f)) {
-      return 0;
-    }
+    error = length < 0 || (size_t)length >= sizeof f->temp_path ? ENAMETOOLONG
+                                                                : create(f);
   }
-  f->temp_path[0] = '\0';
+  if (error != 0) {
+    f->temp_path[0] = '\0';
+  }
   return error;
-}
-
-/** Creates and locks the part. 0; EEXIST if there is another one. */
-static int create_part(rlo__file_replace *f, mode_t mode) {
-  f->fd = openat(f->directory_fd,
-                 f->temp_path,
-                 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                 mode);
-  if (f->fd < 0) {
-    return errno == EINTR ? EEXIST : errno;
-  }
-  return hold_new(f) ? 0 : EEXIST;
 }
 
 /** The path of the part or the journal. 0 or ENAMETOOLONG. */
@@ -275,17 +265,11 @@ static int name_beside(const rlo__file_replace *f,
   return 0;
 }
 
-static int name_part(rlo__file_replace *f, mode_t mode) {
-  (void)mode;
+static int name_part(rlo__file_replace *f) {
   f->is_part = true;
   int error = name_beside(f, RLO__FILE_PART_SUFFIX, f->temp_path);
   return error != 0 ? error
                     : name_beside(f, RLO__FILE_JOURNAL_SUFFIX, f->journal_path);
-}
-
-static void pause_for_others(int attempt) {
-  const struct timespec pause = {0, attempt == 0 ? 0 : PART_PAUSE_NANOS};
-  (void)nanosleep(&pause, NULL);
 }
 
 /** Removes what a process that died has left beside the target. */
@@ -296,64 +280,51 @@ static void remove_old_part(const rlo__file_replace *f) {
   }
 }
 
-static int open_new_part(rlo__file_replace *f, mode_t mode) {
-  int error = name_part(f, mode);
+/** 0; EEXIST: somebody holds the part. */
+static int try_new_part(rlo__file_replace *f) {
+  remove_old_part(f);
+  return create(f);
+}
+
+/** 0; EEXIST: somebody holds the part; ENOENT. */
+static int try_old_part(rlo__file_replace *f) {
+  if (!exists(f->directory_fd, f->journal_path) ||
+      !exists(f->directory_fd, f->temp_path)) {
+    return ENOENT;
+  }
+  f->fd = open_stale(f->directory_fd, f->temp_path, O_RDWR);
+  return f->fd >= 0 ? 0 : EEXIST;
+}
+
+/** Opens the part, for which others have some time to go. On EBUSY temp_path
+ *  remains. */
+static int open_part(rlo__file_replace *f,
+                     int (*try_part)(rlo__file_replace *f)) {
+  int error = name_part(f);
   if (error != 0) {
     return error;
   }
   for (int attempt = 0; attempt < PART_TRIES; ++attempt) {
-    remove_old_part(f);
-    if (attempt == 0) {
-      sweep_directory(f);
-    }
-    error = create_part(f, mode);
-    if (error == 0) {
-      return 0;
-    }
+    error = try_part(f);
     if (error != EEXIST) {
-      f->temp_path[0] = '\0';
       return error;
     }
-    pause_for_others(attempt);
+    const struct timespec pause = {0, attempt == 0 ? 0 : PART_PAUSE_NANOS};
+    (void)nanosleep(&pause, NULL);
   }
   return EBUSY;
 }
 
-static int open_old_part(rlo__file_replace *f, mode_t mode) {
-  int error = name_part(f, mode);
-  for (int attempt = 0; error == 0 && attempt < PART_TRIES; ++attempt) {
-    if (!exists(f->directory_fd, f->journal_path) ||
-        !exists(f->directory_fd, f->temp_path)) {
-      f->temp_path[0] = '\0';
-      return ENOENT;
-    }
-    f->fd = open_stale(f->directory_fd, f->temp_path, O_RDWR);
-    if (f->fd >= 0) {
-      sweep_directory(f);
-      return 0;
-    }
-    pause_for_others(attempt);
-  }
-  return error != 0 ? error : EBUSY;
-}
-
 /* ------------------------------------------------------------------ opening */
 
-static int open_new_temp(rlo__file_replace *f, mode_t mode) {
-  sweep_directory(f);
-  return open_temp(f, mode);
-}
-
-static int open_in_place(rlo__file_replace *f) {
-  f->is_in_place = true;
-  f->fd = rlo__open_at(AT_FDCWD, f->path, O_WRONLY);
-  return f->fd >= 0 ? 0 : errno;
-}
-
 /** 0 or ENAMETOOLONG. */
-static int init(rlo__file_replace *f, int directory_fd, const char *path) {
+static int init(rlo__file_replace *f,
+                int directory_fd,
+                const char *path,
+                mode_t mode) {
   f->fd = -1;
   f->directory_fd = directory_fd;
+  f->mode = mode;
   f->is_in_place = false;
   f->is_part = false;
   f->temp_path[0] = f->journal_path[0] = '\0';
@@ -361,64 +332,66 @@ static int init(rlo__file_replace *f, int directory_fd, const char *path) {
   return length >= 0 && length < PATH_MAX ? 0 : ENAMETOOLONG;
 }
 
-/** `open_beside` opens the temporary file. */
-static int begin(rlo__file_replace *f,
-                 const char *path,
-                 int (*open_beside)(rlo__file_replace *f, mode_t mode)) {
-  int error = init(f, AT_FDCWD, path);
+/** Opens what lies beside the target. */
+static int open_beside(rlo__file_replace *f, rlo__file_way way) {
+  int error = way == RLO__FILE_TEMP       ? open_temp(f)
+              : way == RLO__FILE_NEW_PART ? open_part(f, try_new_part)
+                                          : open_part(f, try_old_part);
+  if (error == 0) {
+    sweep_directory(f);
+  } else if (error != EBUSY) {
+    f->temp_path[0] = '\0';
+  }
+  return error;
+}
+
+int rlo__file_replace_begin(rlo__file_replace *f,
+                            const char *path,
+                            rlo__file_way way) {
+  int error = init(f, AT_FDCWD, path, (mode_t)0666);
   if (error != 0) {
     return error;
   }
   struct stat st;
-  if (stat(path, &st) != 0) {
-    return errno == ENOENT ? open_beside(f, (mode_t)0666) : errno;
-  }
-  if (!S_ISREG(st.st_mode)) {
-    return open_beside != open_new_temp ? EINVAL : open_in_place(f);
-  }
-  /* A rename replaces a symbolic link, not the file that it points to. */
-  if (realpath(path, f->path) == NULL) {
+  const bool exists_already = stat(path, &st) == 0;
+  if (!exists_already && errno != ENOENT) {
     return errno;
   }
-  error = open_beside(f, (mode_t)0666);
-  /* An old part has them already. */
-  bool is_new = open_beside == open_new_temp || open_beside == open_new_part;
-  if (error == 0 && is_new && fchmod(f->fd, st.st_mode & (mode_t)0777) != 0) {
+  if (exists_already && !S_ISREG(st.st_mode)) {
+    f->is_in_place = way == RLO__FILE_TEMP;
+    f->fd = f->is_in_place ? rlo__open_at(AT_FDCWD, path, O_WRONLY) : -1;
+    return !f->is_in_place ? EINVAL : f->fd >= 0 ? 0 : errno;
+  }
+  /* A rename replaces a symbolic link, not the file that it points to. */
+  if (exists_already && realpath(path, f->path) == NULL) {
+    return errno;
+  }
+  if (way == RLO__FILE_NAMES) {
+    return name_part(f);
+  }
+  error = open_beside(f, way);
+  /* An old part has its permissions already. */
+  if (error == 0 && exists_already && way != RLO__FILE_OLD_PART &&
+      fchmod(f->fd, st.st_mode & (mode_t)0777) != 0) {
     error = errno;
     rlo__file_replace_abandon(f);
   }
   return error;
 }
 
-int rlo__file_replace_begin(rlo__file_replace *f, const char *path) {
-  return begin(f, path, open_new_temp);
-}
-
-int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path) {
-  return begin(f, path, open_new_part);
-}
-
-int rlo__file_replace_resume_part(rlo__file_replace *f, const char *path) {
-  return begin(f, path, open_old_part);
-}
-
 void rlo__file_replace_remove_part(const char *path) {
   rlo__file_replace f;
-  if (begin(&f, path, name_part) == 0) {
+  if (rlo__file_replace_begin(&f, path, RLO__FILE_NAMES) == 0) {
     remove_old_part(&f);
   }
-}
-
-int rlo__file_replace_name_part(rlo__file_replace *f, const char *path) {
-  return begin(f, path, name_part);
 }
 
 int rlo__file_replace_begin_at(rlo__file_replace *f,
                                int directory_fd,
                                const char *name,
                                mode_t mode) {
-  int error = init(f, directory_fd, name);
-  return error != 0 ? error : open_temp(f, mode);
+  int error = init(f, directory_fd, name, mode);
+  return error != 0 ? error : open_temp(f);
 }
 
 int rlo__file_replace_write(rlo__file_replace *f,

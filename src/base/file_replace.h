@@ -13,7 +13,7 @@
  * Until then the target is unchanged.
  *
  *     rlo__file_replace f;
- *     int error = rlo__file_replace_begin(&f, path);
+ *     int error = rlo__file_replace_begin(&f, path, RLO__FILE_TEMP);
  *     if (error == 0) error = rlo__file_replace_write(&f, data, bytes);
  *     if (error == 0) error = rlo__file_replace_commit(&f);
  *     rlo__file_replace_abandon(&f);
@@ -29,8 +29,10 @@ typedef struct rlo__file_replace {
   int directory_fd;
   /** The target is not a regular file and is written directly. */
   bool is_in_place;
-  /** The temporary file is a part: of rlo__file_replace_begin_part. */
+  /** The temporary file is a part. */
   bool is_part;
+  /** The permissions of a new file, without the umask. */
+  mode_t mode;
   /** The target, with symbolic links resolved. */
   char path[PATH_MAX];
   /** "" while there is no temporary file. */
@@ -48,53 +50,53 @@ typedef struct rlo__file_replace {
  *  interrupts it. @return a descriptor; -1 and errno. */
 int rlo__open_at(int directory_fd, const char *name, int flags);
 
-/**
- * Opens the temporary file. A symbolic link is followed. The new file gets the
- * permissions of the one that it replaces, else 0666 without the umask. An
- * existing target that is not a regular file (a pipe, /dev/null) is written
- * directly. `path` is copied.
- */
-int rlo__file_replace_begin(rlo__file_replace *f, const char *path);
-
 /** Suffixes of the names of parts and of their journals:
  *  ".NAME.relayout-part", ".NAME.relayout-journal". */
 #define RLO__FILE_PART_SUFFIX    ".relayout-part"
 #define RLO__FILE_JOURNAL_SUFFIX ".relayout-journal"
 
+/** How a replacement begins. */
+typedef enum rlo__file_way {
+  /** With a temporary file of a name of its own. */
+  RLO__FILE_TEMP,
+  /** With a new part. */
+  RLO__FILE_NEW_PART,
+  /** With the part that is there and has a journal: its contents stay. ENOENT,
+   *  with nothing touched, if there is no such part. */
+  RLO__FILE_OLD_PART,
+  /** Sets the paths of the target, its part and its journal; touches nothing.
+   */
+  RLO__FILE_NAMES
+} rlo__file_way;
+
 /**
- * Like rlo__file_replace_begin, for contents that take long to make. The
- * temporary file is a *part*: its name tells which file it will be, and it is
- * locked (flock) until its last descriptor, those of forks included, is closed.
- * So parts that nobody holds are known to be left by processes that died. `fd`
- * may be read and written at any position.
+ * Opens the temporary file. A symbolic link is followed. The new file gets the
+ * permissions of the one that it replaces, else 0666 without the umask. An
+ * existing target that is not a regular file (a pipe, /dev/null) is written
+ * directly, and EINVAL for a part. `path` is copied.
+ *
+ * A *part* is for contents that take long to make. Its name tells which file it
+ * will be, and it is locked (flock) until its last descriptor, those of forks
+ * included, is closed. So parts that nobody holds are known to be left by
+ * processes that died. `fd` may be read and written at any position.
  *
  * Beside a part there may be a *journal* that somebody keeps of it, locked too
  * while it is in use, and further ones with "-2", "-3" behind its name, each
- * begun when the one before it was complete: then rlo__file_replace_resume_part
- * can open the part again. Parts in the target's directory that nobody holds
- * are removed first: the target's with its journal, others if they have none.
- * So are journals without a part.
+ * begun when the one before it was complete: then RLO__FILE_OLD_PART can open
+ * the part again. A new part replaces the target's part that nobody holds, with
+ * its journals. Each begin removes what nobody holds in the target's
+ * directory: parts without a journal, journals without a part, temporary files.
  *
- * Fails with EBUSY if a process holds, or on a file system without locks has
- * left, the part of this target; then temp_path still names it. A target that
- * is not a regular file is EINVAL.
+ * EBUSY if a process holds, or on a file system without locks has left, the
+ * part of this target; then temp_path still names it.
  */
-int rlo__file_replace_begin_part(rlo__file_replace *f, const char *path);
-
-/**
- * Like rlo__file_replace_begin_part, but opens the part that is there and has a
- * journal, and keeps its contents. ENOENT, with nothing touched, if there is no
- * such part.
- */
-int rlo__file_replace_resume_part(rlo__file_replace *f, const char *path);
+int rlo__file_replace_begin(rlo__file_replace *f,
+                            const char *path,
+                            rlo__file_way way);
 
 /** Removes the part of a target, if nobody holds it, and its journal: for who
  *  is going to replace the target in another way. */
 void rlo__file_replace_remove_part(const char *path);
-
-/** Sets the paths of the target, its part and its journal, and touches nothing.
- *  Fails as rlo__file_replace_begin_part does for such a target. */
-int rlo__file_replace_name_part(rlo__file_replace *f, const char *path);
 
 /** Opens a temporary file in an open directory, to replace the file `name`
  *  there with one of permissions `mode` without the umask. A symbolic link is

@@ -123,9 +123,8 @@ bool rlo__output_file_leave(rlo__output_file *output) {
   return true;
 }
 
-/* `begin` opens the temporary file. */
 static int open_file(const char *path,
-                     int (*begin)(rlo__file_replace *file, const char *path),
+                     rlo__file_way way,
                      rlo__output_file *output) {
   rlo__file_replace *file = &output->file;
   struct stat information;
@@ -140,7 +139,7 @@ static int open_file(const char *path,
   }
   sigset_t before;
   rlo__interrupt_block(&before);
-  int error = begin(file, path);
+  int error = rlo__file_replace_begin(file, path, way);
   if (error == 0 && file->temp_path[0] != '\0') {
     output->unfinished.path = file->temp_path;
     rlo__interrupt_add_file(&output->unfinished);
@@ -184,7 +183,7 @@ static int sync_data(int descriptor) {
 static int begin_part(const char *path,
                       const rlo__output_start *start,
                       rlo__output_file *file) {
-  RLO__EXIT_TRY(open_file(path, rlo__file_replace_begin_part, file));
+  RLO__EXIT_TRY(open_file(path, RLO__FILE_NEW_PART, file));
   int error =
       rlo__file_replace_write(&file->file, start->head, start->head_bytes);
   /* It is compared when the part is resumed. */
@@ -220,13 +219,13 @@ static int resume_part(const char *path,
                        rlo__output_file *file,
                        bool *out_exists) {
   rlo__file_replace named;
-  int error = rlo__file_replace_name_part(&named, path);
+  int error = rlo__file_replace_begin(&named, path, RLO__FILE_NAMES);
   *out_exists = error == 0 && access(named.temp_path, F_OK) == 0 &&
                 access(named.journal_path, F_OK) == 0;
   if (!*out_exists) {
     return RLO__EXIT_OK;
   }
-  RLO__EXIT_TRY(open_file(path, rlo__file_replace_resume_part, file));
+  RLO__EXIT_TRY(open_file(path, RLO__FILE_OLD_PART, file));
   const int code = check_head(path, start, file);
   if (code != RLO__EXIT_OK) {
     rlo__output_file_leave(file);
@@ -277,7 +276,7 @@ int rlo__output_write(const char *path,
   rlo__output_file made = {0};
   /* Going on with it would replace what is written now. */
   rlo__file_replace_remove_part(path);
-  RLO__EXIT_TRY(open_file(path, rlo__file_replace_begin, &made));
+  RLO__EXIT_TRY(open_file(path, RLO__FILE_TEMP, &made));
   int error = rlo__file_replace_write(&made.file, head, head_bytes);
   if (error == 0) {
     error = rlo__file_replace_write(&made.file, data, data_bytes);

@@ -93,7 +93,7 @@ typedef struct rlo__output_start {
 } rlo__output_start;
 
 /**
- * Opens the part of a file (rlo__file_replace_begin_part) and writes its head;
+ * Opens the part of a file (RLO__FILE_NEW_PART) and writes its head;
  * that of a part which is resumed has to be the same. Whatever ends the
  * command, but for SIGKILL, removes the part, unless it has a journal; what
  * remains then without one, the next output into the same folder does.

@@ -73,8 +73,8 @@ typedef struct remains {
 
 static void look(const rlo__stream *stream, int32_t output, remains *out) {
   const char *path = stream->outputs[output].path;
-  bool is_named =
-      path != NULL && rlo__file_replace_name_part(&out->file, path) == 0;
+  bool is_named = path != NULL && rlo__file_replace_begin(
+                                      &out->file, path, RLO__FILE_NAMES) == 0;
   out->has_journal = is_named && access(out->file.journal_path, F_OK) == 0;
   out->has_part = is_named && access(out->file.temp_path, F_OK) == 0;
 }

@@ -121,9 +121,8 @@ RLO_TEST(test_file__a_directory_says_what_it_cannot_do) {
   char *data = NULL;
   size_t bytes = 0;
   char inner[128];
-  ck_assert_int_eq(
-      rlo__directory_open(folder, geteuid(), false, &directory),
-      RLO_OK);
+  ck_assert_int_eq(rlo__directory_open(folder, geteuid(), false, &directory),
+                   RLO_OK);
   ck_assert_int_eq(rlo__directory_write(&directory, "target", "four", 4),
                    RLO_OK);
   ck_assert_int_eq(rlo__directory_read(&directory, "target", 3, &data, &bytes),
@@ -172,7 +171,7 @@ RLO_TEST(test_file__pread_is_exact) {
 RLO_TEST(test_file__abandon_leaves_the_old) {
   ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_TEMP), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "newer", 5), 0);
   expect_file(path, "old");
   ck_assert_int_eq(count_names(false), 2);
@@ -181,7 +180,7 @@ RLO_TEST(test_file__abandon_leaves_the_old) {
   expect_file(path, "old");
   ck_assert_int_eq(count_names(false), 1);
   /* After the contents are on the disk, too. */
-  ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_TEMP), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "newer", 5), 0);
   ck_assert_int_eq(rlo__file_replace_finish(&f), 0);
   expect_file(path, "old");
@@ -193,7 +192,7 @@ RLO_TEST(test_file__abandon_leaves_the_old) {
 RLO_TEST(test_file__replaces_in_steps) {
   ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_TEMP), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "ne", 2), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "w", 1), 0);
   ck_assert_int_eq(rlo__file_replace_finish(&f), 0);
@@ -309,7 +308,7 @@ RLO_TEST(test_file__a_short_write_goes_on_and_fails_cleanly) {
 
 RLO_TEST(test_file__a_rename_that_fails_leaves_nothing) {
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_TEMP), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "a", 1), 0);
   /* A directory takes the name before the rename. */
   ck_assert_int_eq(mkdir(path, 0777), 0);

@@ -59,7 +59,7 @@ static bool is_beside(const char *name) {
 
 RLO_TEST(test_file_part__a_part_becomes_the_file) {
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
   ck_assert(is_beside(".target.relayout-part"));
   ck_assert_int_eq(rlo__file_replace_write(&f, "a__", 3), 0);
   ck_assert_int_eq(pwrite(f.fd, "bc", 2, 1), 2);
@@ -80,7 +80,7 @@ RLO_TEST(test_file_part__a_part_becomes_the_file) {
 RLO_TEST(test_file_part__a_part_is_abandoned) {
   ck_assert_int_eq(rlo__file_write(path, "old", 3), RLO_OK);
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "new", 3), 0);
   rlo__file_replace_abandon(&f);
   rlo__file_replace_abandon(&f);
@@ -105,7 +105,7 @@ RLO_TEST(test_file_part__removes_the_parts_that_nobody_holds) {
   int held = make_beside(".held.relayout-part");
   ck_assert_int_eq(flock(held, LOCK_EX), 0);
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
   ck_assert(!is_beside(left[1]));
   for (size_t k = 0; k < 3; ++k) {
     ck_assert(is_beside(kept[k]));
@@ -121,10 +121,11 @@ RLO_TEST(test_file_part__removes_the_parts_that_nobody_holds) {
 
 RLO_TEST(test_file_part__leaves_the_part_of_another_process) {
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, "abc", 3), 0);
   rlo__file_replace second;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&second, path), EBUSY);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART),
+                   EBUSY);
   ck_assert_str_eq(second.temp_path, f.temp_path);
   rlo__file_replace_abandon(&second);
   ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
@@ -137,7 +138,7 @@ static const char journal_name[] = ".target.relayout-journal";
 /* Leaves a part with these contents, and a journal. */
 static void leave_part(const char *content) {
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
   ck_assert_int_eq(rlo__file_replace_write(&f, content, strlen(content)), 0);
   ck_assert_int_eq(close(make_beside(journal_name)), 0);
   rlo__file_replace_leave(&f);
@@ -150,7 +151,7 @@ RLO_TEST(test_file_part__a_part_is_resumed) {
   leave_part("abcd");
   rlo__file_replace f;
   for (int n = 0; n < 2; ++n) {
-    ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), 0);
+    ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART), 0);
     char back[5] = "";
     ck_assert_int_eq(pread(f.fd, back, 4, 0), 4);
     ck_assert_str_eq(back, "abcd");
@@ -168,7 +169,7 @@ RLO_TEST(test_file_part__a_part_is_resumed) {
 RLO_TEST(test_file_part__a_resumed_part_is_abandoned) {
   leave_part("abcd");
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART), 0);
   rlo__file_replace_abandon(&f);
   ck_assert_int_eq(temp_folder_count(folder), 0);
 }
@@ -176,7 +177,7 @@ RLO_TEST(test_file_part__a_resumed_part_is_abandoned) {
 RLO_TEST(test_file_part__a_new_part_takes_the_place_of_an_old_one) {
   leave_part("abcd");
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
   ck_assert(!is_beside(journal_name));
   ck_assert_int_eq(lseek(f.fd, 0, SEEK_END), 0);
   rlo__file_replace_abandon(&f);
@@ -194,16 +195,19 @@ RLO_TEST(test_file_part__further_journals_go_with_the_first) {
     ck_assert_int_eq(temp_folder_count(folder), 13);
     rlo__file_replace f;
     if (n == 0) {
-      ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+      ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART),
+                       0);
       ck_assert_int_eq(temp_folder_count(folder), 1);
       rlo__file_replace_abandon(&f);
     } else if (n == 1) {
       ck_assert_int_eq(unlink(beside(part_name)), 0);
-      ck_assert_int_eq(rlo__file_replace_begin_part(&f, beside("x")), 0);
+      ck_assert_int_eq(
+          rlo__file_replace_begin(&f, beside("x"), RLO__FILE_NEW_PART), 0);
       ck_assert_int_eq(temp_folder_count(folder), 1);
       rlo__file_replace_abandon(&f);
     } else {
-      ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), 0);
+      ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART),
+                       0);
       ck_assert_int_eq(temp_folder_count(folder), 13);
       if (n == 2) {
         ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
@@ -219,7 +223,7 @@ RLO_TEST(test_file_part__further_journals_go_with_the_first) {
 RLO_TEST(test_file_part__an_old_part_is_removed) {
   leave_part("abcd");
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART), 0);
   rlo__file_replace_remove_part(path);
   ck_assert_int_eq(temp_folder_count(folder), 2);
   rlo__file_replace_leave(&f);
@@ -236,7 +240,8 @@ RLO_TEST(test_file_part__there_is_nothing_to_resume) {
       ck_assert_int_eq(close(make_beside(n == 1 ? part_name : journal_name)),
                        0);
     }
-    ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), ENOENT);
+    ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART),
+                     ENOENT);
     rlo__file_replace_abandon(&f);
     ck_assert_int_eq(temp_folder_count(folder), n > 0);
     temp_folder_clear(folder);
@@ -246,11 +251,13 @@ RLO_TEST(test_file_part__there_is_nothing_to_resume) {
 RLO_TEST(test_file_part__a_part_that_is_in_work_is_not_resumed) {
   leave_part("abcd");
   rlo__file_replace f, second;
-  ck_assert_int_eq(rlo__file_replace_resume_part(&f, path), 0);
-  ck_assert_int_eq(rlo__file_replace_resume_part(&second, path), EBUSY);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_OLD_PART),
+                   EBUSY);
   ck_assert_str_eq(second.temp_path, f.temp_path);
   rlo__file_replace_abandon(&second);
-  ck_assert_int_eq(rlo__file_replace_begin_part(&second, path), EBUSY);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART),
+                   EBUSY);
   rlo__file_replace_abandon(&second);
   ck_assert(is_beside(part_name) && is_beside(journal_name));
   ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
@@ -270,9 +277,10 @@ RLO_TEST(test_file_part__parts_of_others_with_a_journal_stay) {
     ck_assert_int_eq(close(make_beside("x.relayout-journal")), 0);
     int held = make_beside(".held.relayout-journal");
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
-    ck_assert_int_eq(n == 0 ? rlo__file_replace_begin_part(&f, path)
-                            : rlo__file_replace_resume_part(&f, path),
-                     0);
+    ck_assert_int_eq(
+        n == 0 ? rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART)
+               : rlo__file_replace_begin(&f, path, RLO__FILE_OLD_PART),
+        0);
     ck_assert(is_beside(pair[0]) && is_beside(pair[1]));
     ck_assert(!is_beside(".left.relayout-journal"));
     ck_assert(is_beside("x.relayout-journal"));
@@ -285,7 +293,7 @@ RLO_TEST(test_file_part__parts_of_others_with_a_journal_stay) {
 
 RLO_TEST(test_file_part__a_journal_that_is_held_is_not_ours_to_remove) {
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NEW_PART), 0);
   int held = make_beside(journal_name);
   ck_assert_int_eq(flock(held, LOCK_EX), 0);
   ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
@@ -296,7 +304,7 @@ RLO_TEST(test_file_part__a_journal_that_is_held_is_not_ours_to_remove) {
 RLO_TEST(test_file_part__names_of_a_part) {
   leave_part("abcd");
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_name_part(&f, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, path, RLO__FILE_NAMES), 0);
   ck_assert_str_eq(f.temp_path, beside(part_name));
   ck_assert_str_eq(f.journal_path, beside(journal_name));
   rlo__file_replace_abandon(&f);
@@ -305,32 +313,38 @@ RLO_TEST(test_file_part__names_of_a_part) {
   char name[256];
   memset(name, 'n', 255);
   name[255] = '\0';
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, beside(name)), 0);
+  ck_assert_int_eq(
+      rlo__file_replace_begin(&f, beside(name), RLO__FILE_NEW_PART), 0);
   int fd = open(f.journal_path, O_RDWR | O_CREAT | O_EXCL, 0600);
   ck_assert_int_ge(fd, 0);
   ck_assert_int_eq(close(fd), 0);
   rlo__file_replace second;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&second, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART),
+                   0);
   ck_assert_int_eq(temp_folder_count(folder), 3);
   rlo__file_replace_abandon(&second);
   rlo__file_replace_leave(&f);
-  ck_assert_int_eq(rlo__file_replace_begin_part(&second, path), 0);
+  ck_assert_int_eq(rlo__file_replace_begin(&second, path, RLO__FILE_NEW_PART),
+                   0);
   ck_assert_int_eq(temp_folder_count(folder), 3);
   rlo__file_replace_abandon(&second);
 }
 
 RLO_TEST(test_file_part__part_refusals) {
   rlo__file_replace f;
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, "/dev/null"), EINVAL);
+  ck_assert_int_eq(rlo__file_replace_begin(&f, "/dev/null", RLO__FILE_NEW_PART),
+                   EINVAL);
   rlo__file_replace_abandon(&f);
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, beside("no/target")),
-                   ENOENT);
+  ck_assert_int_eq(
+      rlo__file_replace_begin(&f, beside("no/target"), RLO__FILE_NEW_PART),
+      ENOENT);
   rlo__file_replace_abandon(&f);
   /* A name as long as names are has one for its part too. */
   char name[256];
   memset(name, 'n', 255);
   name[255] = '\0';
-  ck_assert_int_eq(rlo__file_replace_begin_part(&f, beside(name)), 0);
+  ck_assert_int_eq(
+      rlo__file_replace_begin(&f, beside(name), RLO__FILE_NEW_PART), 0);
   ck_assert_int_eq(rlo__file_replace_commit(&f), 0);
   ck_assert_int_eq(temp_folder_count(folder), 1);
 }
