@@ -72,9 +72,7 @@ void rlo__table_remove(rlo__table *table, void *entry) {
   }
   *link = node->next;
   unlink_use(table, node);
-  node->next = NULL;
-  node->newer = NULL;
-  node->older = NULL;
+  *node = (rlo__table_node){.hash = node->hash};
   --table->count;
 }
 

@@ -76,14 +76,6 @@ static inline void *rlo__table_entry_of(const rlo__table *table,
   return node == NULL ? NULL : (char *)node - table->node_offset;
 }
 
-static inline rlo__table_node *rlo__table_skip(rlo__table_node *node,
-                                               uint64_t hash) {
-  while (node != NULL && node->hash != hash) {
-    node = node->next;
-  }
-  return node;
-}
-
 /** The most recently inserted or touched entry; NULL if the table is empty. */
 static inline void *rlo__table_newest(const rlo__table *table) {
   return rlo__table_entry_of(table, table->newest);
@@ -105,33 +97,24 @@ static inline void *rlo__table_newer(const rlo__table *table, void *entry) {
   return rlo__table_entry_of(table, rlo__table_node_of(table, entry)->newer);
 }
 
-/** The first entry with this hash; NULL if there is none. */
-static inline void *rlo__table_first(const rlo__table *table, uint64_t hash) {
-  rlo__table_node *const *buckets =
-      table->buckets != NULL ? table->buckets : table->first_buckets;
-  return rlo__table_entry_of(
-      table,
-      rlo__table_skip(buckets[(size_t)hash & (table->num_buckets - 1)], hash));
-}
-
-/** The next entry with the same hash; NULL if there is none. */
-static inline void *rlo__table_next(const rlo__table *table, void *entry) {
-  const rlo__table_node *node = rlo__table_node_of(table, entry);
-  return rlo__table_entry_of(table, rlo__table_skip(node->next, node->hash));
-}
-
-/** The entry with this hash for which is_equal(entry, key) holds; NULL if there
- *  is none. */
+/** The newest entry with this hash for which is_equal(entry, key) holds; NULL
+ * if there is none. */
 static inline void *rlo__table_find(const rlo__table *table,
                                     uint64_t hash,
                                     bool (*is_equal)(const void *entry,
                                                      const void *key),
                                     const void *key) {
-  void *entry = rlo__table_first(table, hash);
-  while (entry != NULL && !is_equal(entry, key)) {
-    entry = rlo__table_next(table, entry);
+  rlo__table_node *const *buckets =
+      table->buckets != NULL ? table->buckets : table->first_buckets;
+  for (rlo__table_node *n = buckets[(size_t)hash & (table->num_buckets - 1)];
+       n != NULL;
+       n = n->next) {
+    void *entry = rlo__table_entry_of(table, n);
+    if (n->hash == hash && is_equal(entry, key)) {
+      return entry;
+    }
   }
-  return entry;
+  return NULL;
 }
 
 #endif

@@ -42,7 +42,6 @@ RLO_TEST(test_table__empty) {
   init(&table);
   ck_assert_uint_eq(table.count, 0);
   ck_assert_ptr_null(find(&table, 0));
-  ck_assert_ptr_null(rlo__table_first(&table, 0));
   ck_assert_ptr_null(rlo__table_newest(&table));
   ck_assert_ptr_null(rlo__table_oldest(&table));
   ck_assert_ptr_null(rlo__table_remove_oldest(&table));
@@ -71,24 +70,6 @@ RLO_TEST(test_table__finds_what_was_inserted_and_not_removed) {
   rlo__table_deinit(&table);
   ck_assert_int_eq(rlo__alloc_live_count(), 0);
   ck_assert_ptr_null(find(&table, 1));
-}
-
-RLO_TEST(test_table__iterates_over_one_hash) {
-  static entry entries[MANY];
-  rlo__table table;
-  init(&table);
-  insert_all(&table, entries, MANY);
-  for (int k = 0; k + 2 < MANY; k += 3) {
-    int keys = 0;
-    for (const entry *e = rlo__table_first(&table, hash_of(k)); e != NULL;) {
-      ck_assert_int_eq(e->key / 3, k / 3);
-      keys |= 1 << e->key % 3;
-      e = rlo__table_next(&table, &entries[e->key]);
-    }
-    ck_assert_int_eq(keys, 7);
-  }
-  ck_assert_ptr_null(rlo__table_first(&table, 1));
-  rlo__table_deinit(&table);
 }
 
 RLO_TEST(test_table__iterates_in_order_of_use) {
