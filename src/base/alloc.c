@@ -36,34 +36,36 @@ static void *record_failure(size_t count, size_t elem_bytes) {
   return NULL;
 }
 
-void *rlo__alloc(size_t bytes) {
-  return rlo__alloc_array(bytes, 1);
-}
-
-void *rlo__alloc_unset(size_t bytes) {
-  void *memory = is_refused() ? NULL : malloc(bytes == 0 ? 1 : bytes);
-  if (memory == NULL) {
-    return record_failure(bytes, 1);
-  }
-  atomic_fetch_add_explicit(&live_count, 1, memory_order_relaxed);
-  return memory;
-}
-
-void *rlo__alloc_array_quiet(size_t count, size_t elem_bytes) {
+/* NULL when the product does not fit size_t, too. */
+static void *allocate(size_t count, size_t elem_bytes, bool is_zeroed) {
   size_t bytes;
   if (is_refused() || __builtin_mul_overflow(count, elem_bytes, &bytes)) {
     return NULL;
   }
-  /* calloc(0, 1) may return NULL, which here means failure. */
-  void *memory = calloc(bytes == 0 ? 1 : bytes, 1);
+  /* For 0 bytes NULL may be returned, which here means failure. */
+  bytes = bytes == 0 ? 1 : bytes;
+  void *memory = is_zeroed ? calloc(bytes, 1) : malloc(bytes);
   if (memory != NULL) {
     atomic_fetch_add_explicit(&live_count, 1, memory_order_relaxed);
   }
   return memory;
 }
 
+void *rlo__alloc(size_t bytes) {
+  return rlo__alloc_array(bytes, 1);
+}
+
+void *rlo__alloc_unset(size_t bytes) {
+  void *memory = allocate(bytes, 1, false);
+  return memory != NULL ? memory : record_failure(bytes, 1);
+}
+
+void *rlo__alloc_array_quiet(size_t count, size_t elem_bytes) {
+  return allocate(count, elem_bytes, true);
+}
+
 void *rlo__alloc_array(size_t count, size_t elem_bytes) {
-  void *memory = rlo__alloc_array_quiet(count, elem_bytes);
+  void *memory = allocate(count, elem_bytes, true);
   return memory != NULL ? memory : record_failure(count, elem_bytes);
 }
 

@@ -44,23 +44,14 @@ void rlo__hash_i64(rlo__hash *hash, int64_t value) {
   rlo__hash_u64(hash, (uint64_t)value);
 }
 
-/** Loads up to 8 bytes, little-endian on every machine; the rest are zero. */
-static uint64_t load_word(const unsigned char *bytes, size_t count) {
-  uint64_t word = 0;
-  for (size_t i = 0; i < count; ++i) {
-    word |= (uint64_t)bytes[i] << (8 * i);
-  }
-  return word;
-}
-
 void rlo__hash_bytes(rlo__hash *hash, const void *bytes, size_t count) {
   const unsigned char *p = bytes;
   rlo__hash_u64(hash, count);
-  for (size_t left = count; left > 0;) {
-    size_t taken = left < 8 ? left : 8;
-    rlo__hash_u64(hash, load_word(p, taken));
-    p += taken;
-    left -= taken;
+  for (size_t at = 0; at < count; at += 8) {
+    /* The host is little-endian: base/version.c. */
+    uint64_t word = 0;
+    memcpy(&word, p + at, count - at < 8 ? count - at : 8);
+    rlo__hash_u64(hash, word);
   }
 }
 

@@ -90,17 +90,13 @@ rlo_status rlo__status_callback_end(rlo_status status,
   if (status == RLO_OK || record.status == status) {
     return status;
   }
-  char words[MESSAGE_BYTES];
   va_list arguments;
-  words[0] = '\0';
   va_start(arguments, format);
-  if (format != NULL) {
-    (void)rlo__sentence_print(words, sizeof words, format, arguments);
-  }
+  start_record(format, arguments, status);
   va_end(arguments);
   return RLO_FAIL(status,
                   "%s failed with %s and no message",
-                  words,
+                  record.message,
                   rlo_status_name(status));
 }
 

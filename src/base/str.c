@@ -47,12 +47,9 @@ static void reserve(rlo__str *str, size_t count) {
     return;
   }
   size_t needed;
-  if (__builtin_add_overflow(str->length, count, &needed) ||
-      __builtin_add_overflow(needed, 1, &needed)) {
-    str->has_failed = true;
-    return;
-  }
-  if (needed <= str->capacity_bytes) {
+  str->has_failed = __builtin_add_overflow(str->length, count, &needed) ||
+                    __builtin_add_overflow(needed, 1, &needed);
+  if (str->has_failed || needed <= str->capacity_bytes) {
     return;
   }
   size_t capacity = str->capacity_bytes < FIRST_CAPACITY_BYTES
@@ -62,12 +59,11 @@ static void reserve(rlo__str *str, size_t count) {
     capacity = capacity > SIZE_MAX / 2 ? needed : capacity * 2;
   }
   char *data = rlo__alloc_resize(str->data, str->capacity_bytes, capacity, 1);
-  if (data == NULL) {
-    str->has_failed = true;
-    return;
+  str->has_failed = data == NULL;
+  if (data != NULL) {
+    str->data = data;
+    str->capacity_bytes = capacity;
   }
-  str->data = data;
-  str->capacity_bytes = capacity;
 }
 
 void rlo__str_append_bytes(rlo__str *str, const char *bytes, size_t count) {
@@ -93,31 +89,27 @@ void rlo__str_append_char(rlo__str *str, char c) {
 }
 
 void rlo__str_vprintf(rlo__str *str, const char *format, va_list arguments) {
-  size_t start = stored_length(str);
-  char *room = str->data == NULL ? NULL : str->data + start;
-  size_t room_bytes = str->data == NULL ? 0 : str->capacity_bytes - start;
+  const size_t start = stored_length(str);
+  const size_t room = str->capacity_bytes - start;
   va_list again;
   va_copy(again, arguments);
-  int length = vsnprintf(room, room_bytes, format, arguments);
+  int length =
+      vsnprintf(room > 0 ? str->data + start : NULL, room, format, arguments);
   if (length < 0) {
     str->has_failed = true;
-    if (str->data != NULL && str->capacity_bytes > 0) {
+    length = 0;
+    if (room > 0) {
       str->data[start] = '\0';
     }
-    va_end(again);
-    return;
-  }
-  size_t count = (size_t)length;
-  if (str->is_growing && !str->has_failed &&
-      str->capacity_bytes - start <= count) {
-    reserve(str, count);
-    if (!str->has_failed && str->data != NULL) {
+  } else if ((size_t)length >= room) {
+    reserve(str, (size_t)length);
+    if (str->capacity_bytes - start > room) {
       /* Cannot fail: the same format has just been measured. */
-      (void)vsnprintf(str->data + start, count + 1, format, again);
+      (void)vsnprintf(str->data + start, (size_t)length + 1, format, again);
     }
   }
   va_end(again);
-  str->length += count;
+  str->length += (size_t)length;
 }
 
 void rlo__str_printf(rlo__str *str, const char *format, ...) {
