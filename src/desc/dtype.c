@@ -77,21 +77,22 @@ static const rlo__dtype_info infos[RLO__DTYPE_END] = {
 
 // clang-format on
 
-const rlo__dtype_info *rlo__dtype_info_of(rlo_dtype dtype) {
+/* The row of an invalid type has zeros and no name. */
+static const rlo__dtype_info *row_of(rlo_dtype dtype) {
   int number = (int)dtype;
-  if (number < 0 || number >= RLO__DTYPE_END || infos[number].name == NULL) {
-    return NULL;
-  }
-  return &infos[number];
+  return &infos[number > 0 && number < RLO__DTYPE_END ? number : 0];
+}
+
+const rlo__dtype_info *rlo__dtype_info_of(rlo_dtype dtype) {
+  return rlo_dtype_is_valid(dtype) ? row_of(dtype) : NULL;
 }
 
 bool rlo_dtype_is_valid(rlo_dtype dtype) {
-  return rlo__dtype_info_of(dtype) != NULL;
+  return row_of(dtype)->name != NULL;
 }
 
 const char *rlo_dtype_name(rlo_dtype dtype) {
-  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
-  return info != NULL ? info->name : "invalid";
+  return rlo_dtype_is_valid(dtype) ? row_of(dtype)->name : "invalid";
 }
 
 rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
@@ -107,13 +108,11 @@ rlo_status rlo_dtype_from_name(const char *name, rlo_dtype *out_dtype) {
 }
 
 rlo_dtype_class rlo_dtype_class_of(rlo_dtype dtype) {
-  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
-  return info != NULL ? info->class_of : RLO_DTYPE_CLASS_NONE;
+  return row_of(dtype)->class_of;
 }
 
 int32_t rlo_dtype_value_bits(rlo_dtype dtype) {
-  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
-  return info != NULL ? info->value_bits : 0;
+  return row_of(dtype)->value_bits;
 }
 
 int32_t rlo_dtype_storage_bits(rlo_dtype dtype) {
@@ -124,68 +123,38 @@ static uint64_t ones(int32_t count) {
   return count >= 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 }
 
-static bool integer_constant(const rlo__dtype_info *info,
-                             rlo_dtype_constant constant,
-                             uint64_t *out) {
-  bool is_signed = info->class_of == RLO_DTYPE_CLASS_SIGNED;
-  int32_t bits = info->value_bits;
-  switch (constant) {
-    case RLO_DTYPE_ZERO:
-      *out = 0;
-      return true;
-    case RLO_DTYPE_ONE:
-      *out = 1;
-      /* s1 holds 0 and -1 only. */
-      return !(is_signed && bits == 1);
-    case RLO_DTYPE_LOWEST:
-      *out = is_signed ? UINT64_C(1) << (bits - 1) : 0;
-      return true;
-    case RLO_DTYPE_HIGHEST:
-      *out = ones(is_signed ? bits - 1 : bits);
-      return true;
+/* A constant as `value_bits` bits; of a complex number, its real part. False:
+ * the type lacks it. */
+static bool find_constant(const rlo__dtype_info *info,
+                          rlo_dtype_constant constant,
+                          uint64_t *out) {
+  const bool is_complex = info->class_of == RLO_DTYPE_CLASS_COMPLEX;
+  const bool is_float = info->class_of == RLO_DTYPE_CLASS_FLOAT || is_complex;
+  const bool is_signed = is_float ? !info->format.is_unsigned
+                                  : info->class_of == RLO_DTYPE_CLASS_SIGNED;
+  const int32_t mantissa_bits = info->format.mantissa_bits;
+  const int32_t magnitude_bits =
+      is_float ? info->format.exponent_bits + mantissa_bits
+               : info->value_bits - (is_signed ? 1 : 0);
+  const uint64_t sign = is_signed ? UINT64_C(1) << magnitude_bits : 0;
+  uint64_t highest = ones(magnitude_bits);
+  if (info->format.specials == RLO__FLOAT_IEEE) {
+    highest = ones(info->format.exponent_bits) << mantissa_bits;
+  } else if (info->format.specials == RLO__FLOAT_FN) {
+    highest -= 1;
   }
-  return false;
-}
-
-/* The infinity, or the largest finite value of a format without one. */
-static uint64_t float_highest(const rlo__dtype_info *info) {
-  int32_t mantissa_bits = info->format.mantissa_bits;
-  int32_t exponent_bits = info->format.exponent_bits;
-  switch (info->format.specials) {
-    case RLO__FLOAT_IEEE:
-      return ones(exponent_bits) << mantissa_bits;
-    case RLO__FLOAT_FN:
-      return ones(exponent_bits + mantissa_bits) - 1;
-    case RLO__FLOAT_NONE:
-    case RLO__FLOAT_FNUZ:
-    case RLO__FLOAT_FINITE:
-      break;
-  }
-  return ones(exponent_bits + mantissa_bits);
-}
-
-static bool float_constant(const rlo__dtype_info *info,
-                           rlo_dtype_constant constant,
-                           uint64_t *out) {
-  int32_t magnitude_bits =
-      info->format.exponent_bits + info->format.mantissa_bits;
-  switch (constant) {
-    case RLO_DTYPE_ZERO:
-      *out = 0;
-      return !info->format.is_unsigned;
-    case RLO_DTYPE_ONE:
-      *out = (uint64_t)info->format.bias << info->format.mantissa_bits;
-      return true;
-    case RLO_DTYPE_LOWEST:
-      *out = info->format.is_unsigned
-                 ? 0
-                 : UINT64_C(1) << magnitude_bits | float_highest(info);
-      return true;
-    case RLO_DTYPE_HIGHEST:
-      *out = float_highest(info);
-      return true;
-  }
-  return false;
+  const uint64_t values[] = {
+      [RLO_DTYPE_ZERO] = 0,
+      [RLO_DTYPE_ONE] =
+          is_float ? (uint64_t)info->format.bias << mantissa_bits : 1,
+      [RLO_DTYPE_LOWEST] = is_float && is_signed ? sign | highest : sign,
+      [RLO_DTYPE_HIGHEST] = highest,
+  };
+  *out = values[constant];
+  /* s1 holds 0 and -1 only. */
+  return constant == RLO_DTYPE_ZERO  ? !info->format.is_unsigned
+         : constant == RLO_DTYPE_ONE ? magnitude_bits > 0
+                                     : !is_complex;
 }
 
 rlo_status rlo_dtype_constant_bits(rlo_dtype dtype,
@@ -208,24 +177,14 @@ rlo_status rlo_dtype_constant_bits(rlo_dtype dtype,
                     "%d is not a constant of an element type",
                     (int)constant);
   }
-  bool is_complex = info->class_of == RLO_DTYPE_CLASS_COMPLEX;
-  bool is_float = info->class_of == RLO_DTYPE_CLASS_FLOAT || is_complex;
-  /* The imaginary part of a complex constant is 0. */
   uint64_t bits = 0;
-  bool exists = is_float ? float_constant(info, constant, &bits)
-                         : integer_constant(info, constant, &bits);
-  if (is_complex &&
-      (constant == RLO_DTYPE_LOWEST || constant == RLO_DTYPE_HIGHEST)) {
-    exists = false;
-  }
-  if (!exists) {
+  if (!find_constant(info, constant, &bits)) {
     return RLO_FAIL(
         RLO_UNSUPPORTED, "%s has no %s", info->name, names[constant]);
   }
   memset(out_bits, 0, 16);
-  for (int i = 0; i < 8; ++i) {
-    out_bits[i] = (uint8_t)(bits >> (8 * i) & 0xff);
-  }
+  /* The host is little-endian: base/version.c. */
+  memcpy(out_bits, &bits, sizeof bits);
   return RLO_OK;
 }
 
@@ -249,19 +208,9 @@ bool rlo_dtype_is_complex(rlo_dtype dtype) {
 }
 
 bool rlo_dtype_is_signed(rlo_dtype dtype) {
-  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
-  switch (rlo_dtype_class_of(dtype)) {
-    case RLO_DTYPE_CLASS_SIGNED:
-    case RLO_DTYPE_CLASS_COMPLEX:
-      return true;
-    case RLO_DTYPE_CLASS_FLOAT:
-      return info != NULL && !info->format.is_unsigned;
-    case RLO_DTYPE_CLASS_NONE:
-    case RLO_DTYPE_CLASS_BOOL:
-    case RLO_DTYPE_CLASS_UNSIGNED:
-      break;
-  }
-  return false;
+  return has_class(dtype, RLO_DTYPE_CLASS_SIGNED) ||
+         rlo_dtype_is_complex(dtype) ||
+         (rlo_dtype_is_floating(dtype) && !row_of(dtype)->format.is_unsigned);
 }
 
 bool rlo_dtype_is_sub_byte(rlo_dtype dtype) {
@@ -270,14 +219,9 @@ bool rlo_dtype_is_sub_byte(rlo_dtype dtype) {
 }
 
 rlo_dtype rlo_dtype_complex_component(rlo_dtype dtype) {
-  switch (dtype) {
-    case RLO_DTYPE_C64:
-      return RLO_DTYPE_F32;
-    case RLO_DTYPE_C128:
-      return RLO_DTYPE_F64;
-    default:
-      return RLO_DTYPE_INVALID;
-  }
+  return dtype == RLO_DTYPE_C64    ? RLO_DTYPE_F32
+         : dtype == RLO_DTYPE_C128 ? RLO_DTYPE_F64
+                                   : RLO_DTYPE_INVALID;
 }
 
 /* The range of the finite values of a float format, as exponents of 2. */
@@ -291,29 +235,19 @@ typedef struct reach {
 } reach;
 
 static reach reach_of(const rlo__dtype_info *info) {
-  int32_t exponents = 1 << info->format.exponent_bits;
-  int32_t mantissa = info->format.mantissa_bits;
-  reach r;
-  bool has_subnormals = !info->format.is_unsigned;
-  r.bottom = (has_subnormals ? 1 : 0) - info->format.bias - mantissa;
-  r.top = exponents - 1 - info->format.bias;
-  r.is_top_short = false;
-  switch (info->format.specials) {
-    case RLO__FLOAT_IEEE:
-      r.top -= 1;
-      break;
-    case RLO__FLOAT_FN:
-      /* The NaN is the last pattern of the mantissa, or of the exponent if
-       * there is no mantissa. */
-      r.top -= mantissa == 0;
-      r.is_top_short = mantissa > 0;
-      break;
-    case RLO__FLOAT_NONE:
-    case RLO__FLOAT_FNUZ:
-    case RLO__FLOAT_FINITE:
-      break;
-  }
-  return r;
+  const int32_t mantissa = info->format.mantissa_bits;
+  const bool is_ieee = info->format.specials == RLO__FLOAT_IEEE;
+  const bool is_fn = info->format.specials == RLO__FLOAT_FN;
+  const bool has_subnormals = !info->format.is_unsigned;
+  /* The NaN of FN is the last pattern of the mantissa, or of the exponent if
+   * there is no mantissa. */
+  const int32_t not_finite = is_ieee || (is_fn && mantissa == 0) ? 1 : 0;
+  const int32_t exponents = 1 << info->format.exponent_bits;
+  return (reach){
+      .top = exponents - 1 - info->format.bias - not_finite,
+      .bottom = (has_subnormals ? 1 : 0) - info->format.bias - mantissa,
+      .is_top_short = is_fn && mantissa > 0,
+  };
 }
 
 static bool has_infinity(const rlo__dtype_info *info) {
@@ -330,18 +264,15 @@ static bool has_negative_zero(const rlo__dtype_info *info) {
 
 static bool float_fits_float(const rlo__dtype_info *from,
                              const rlo__dtype_info *to) {
-  reach need = reach_of(from);
-  reach room = reach_of(to);
-  if (need.bottom < room.bottom || need.top > room.top ||
-      from->format.mantissa_bits > to->format.mantissa_bits) {
-    return false;
-  }
-  if (need.top == room.top && room.is_top_short && !need.is_top_short &&
-      from->format.mantissa_bits == to->format.mantissa_bits) {
-    return false;
-  }
-  bool has_zero = !from->format.is_unsigned;
-  return (!has_zero || !to->format.is_unsigned) &&
+  const reach need = reach_of(from);
+  const reach room = reach_of(to);
+  const bool has_zero = !from->format.is_unsigned;
+  const bool is_cut = need.top == room.top && room.is_top_short &&
+                      !need.is_top_short &&
+                      from->format.mantissa_bits == to->format.mantissa_bits;
+  return need.bottom >= room.bottom && need.top <= room.top && !is_cut &&
+         from->format.mantissa_bits <= to->format.mantissa_bits &&
+         (!has_zero || !to->format.is_unsigned) &&
          (!has_infinity(from) || has_infinity(to)) &&
          (!has_nan(from) || has_nan(to)) &&
          (!has_negative_zero(from) || has_negative_zero(to));
@@ -351,23 +282,14 @@ static bool float_fits_float(const rlo__dtype_info *from,
 static bool integer_fits_float(int32_t magnitude_bits,
                                bool is_signed,
                                const rlo__dtype_info *to) {
-  if (to->format.is_unsigned) {
-    return false; /* the format has no zero */
-  }
-  reach room = reach_of(to);
+  const reach room = reach_of(to);
   /* 2^n - 1 needs n - 1 bits of mantissa, -2^n needs the exponent n. */
-  if (magnitude_bits - 1 > to->format.mantissa_bits) {
-    return false;
-  }
-  if (is_signed && room.top < magnitude_bits) {
-    return false;
-  }
-  if (room.top < magnitude_bits - 1) {
-    return false;
-  }
-  bool is_all_ones = magnitude_bits - 1 == to->format.mantissa_bits &&
-                     room.top == magnitude_bits - 1;
-  return !(is_all_ones && room.is_top_short) && room.bottom <= 0;
+  const int32_t last = magnitude_bits - 1;
+  const bool is_all_ones = last == to->format.mantissa_bits && room.top == last;
+  const bool has_zero = !to->format.is_unsigned;
+  return has_zero && last <= to->format.mantissa_bits &&
+         room.top >= (is_signed ? magnitude_bits : last) &&
+         !(is_all_ones && room.is_top_short) && room.bottom <= 0;
 }
 
 static bool integer_fits_integer(int32_t magnitude_bits,
@@ -387,72 +309,48 @@ bool rlo_dtype_can_upcast(rlo_dtype from, rlo_dtype to) {
   }
   const rlo__dtype_info *have = rlo__dtype_info_of(from);
   const rlo__dtype_info *room = rlo__dtype_info_of(to);
-  if (have == NULL || room == NULL) {
+  if (have == NULL || room == NULL || rlo_dtype_is_complex(from)) {
     return false;
   }
-  if (from == to) {
-    return true;
+  const bool is_signed = have->class_of == RLO_DTYPE_CLASS_SIGNED;
+  const int32_t magnitude_bits = have->value_bits - (is_signed ? 1 : 0);
+  if (rlo_dtype_is_floating(from)) {
+    return rlo_dtype_is_floating(to) && float_fits_float(have, room);
   }
-  bool is_signed = have->class_of == RLO_DTYPE_CLASS_SIGNED;
-  int32_t magnitude_bits = have->value_bits - (is_signed ? 1 : 0);
-  switch (have->class_of) {
-    case RLO_DTYPE_CLASS_BOOL:
-    case RLO_DTYPE_CLASS_SIGNED:
-    case RLO_DTYPE_CLASS_UNSIGNED:
-      if (room->class_of == RLO_DTYPE_CLASS_FLOAT) {
-        return integer_fits_float(magnitude_bits, is_signed, room);
-      }
-      return room->class_of != RLO_DTYPE_CLASS_BOOL &&
-             integer_fits_integer(magnitude_bits, is_signed, room);
-    case RLO_DTYPE_CLASS_FLOAT:
-      return room->class_of == RLO_DTYPE_CLASS_FLOAT &&
-             float_fits_float(have, room);
-    case RLO_DTYPE_CLASS_NONE:
-    case RLO_DTYPE_CLASS_COMPLEX:
-      break;
-  }
-  return false;
+  return from == to ||
+         (rlo_dtype_is_floating(to)
+              ? integer_fits_float(magnitude_bits, is_signed, room)
+              : rlo_dtype_is_integral(to) &&
+                    integer_fits_integer(magnitude_bits, is_signed, room));
 }
 
-static int compare_int(int32_t a, int32_t b) {
-  return (a > b) - (a < b);
-}
+/* What decides which type has the higher precision, the first first. Integers
+ * rank below all floats. */
+typedef struct precision {
+  int32_t keys[4];
+} precision;
 
-static rlo_dtype part_of(rlo_dtype dtype) {
-  return rlo_dtype_is_complex(dtype) ? rlo_dtype_complex_component(dtype)
-                                     : dtype;
-}
-
-/* The row of a float; NULL for other types. */
-static const rlo__dtype_info *float_info(rlo_dtype dtype) {
-  const rlo__dtype_info *info = rlo__dtype_info_of(dtype);
-  return info != NULL && info->class_of == RLO_DTYPE_CLASS_FLOAT ? info : NULL;
-}
-
-/* Integers rank below all floats. */
-static int32_t top_of(rlo_dtype dtype) {
-  const rlo__dtype_info *info = float_info(dtype);
-  return info != NULL ? reach_of(info).top : INT32_MIN;
-}
-
-static int32_t mantissa_of(rlo_dtype dtype) {
-  const rlo__dtype_info *info = float_info(dtype);
-  return info != NULL ? info->format.mantissa_bits : -1;
+static precision precision_of(rlo_dtype dtype) {
+  const rlo_dtype part =
+      rlo_dtype_is_complex(dtype) ? rlo_dtype_complex_component(dtype) : dtype;
+  const rlo__dtype_info *info = row_of(part);
+  const bool is_float = rlo_dtype_is_floating(part);
+  return (precision){{is_float ? reach_of(info).top : INT32_MIN,
+                      is_float ? info->format.mantissa_bits : -1,
+                      rlo_dtype_value_bits(dtype),
+                      rlo_dtype_is_signed(part)}};
 }
 
 rlo_dtype rlo_dtype_higher_precision(rlo_dtype a, rlo_dtype b) {
   if (!rlo_dtype_is_valid(a) || !rlo_dtype_is_valid(b)) {
     return RLO_DTYPE_INVALID;
   }
-  rlo_dtype x = part_of(a);
-  rlo_dtype y = part_of(b);
-  int order = compare_int(top_of(x), top_of(y));
-  order = order != 0 ? order : compare_int(mantissa_of(x), mantissa_of(y));
-  order = order != 0
-              ? order
-              : compare_int(rlo_dtype_value_bits(a), rlo_dtype_value_bits(b));
-  order = order != 0
-              ? order
-              : compare_int(rlo_dtype_is_signed(x), rlo_dtype_is_signed(y));
-  return order < 0 ? b : a;
+  const precision x = precision_of(a);
+  const precision y = precision_of(b);
+  for (int n = 0; n < 4; ++n) {
+    if (x.keys[n] != y.keys[n]) {
+      return x.keys[n] < y.keys[n] ? b : a;
+    }
+  }
+  return a;
 }
