@@ -172,36 +172,30 @@ static rlo_status make_strided(const rlo_shape *shape,
   address->offset = layout->offset_elems;
   address->num_leaves = shape->rank;
   bool is_empty = false;
-  int64_t lowest = layout->offset_elems;
-  int64_t highest = layout->offset_elems;
   bool fits = true;
+  int64_t ends[2] = {layout->offset_elems, layout->offset_elems};
   for (int32_t k = 0; k < shape->rank; ++k) {
-    int64_t stride = layout->strides_elems[k];
+    const int64_t stride = layout->strides_elems[k];
+    int64_t *end = &ends[stride < 0 ? 0 : 1];
     address->leaves[k].var = k;
     address->leaves[k].extent = shape->dims[k];
     address->leaves[k].stride = stride;
-    if (shape->dims[k] == 0) {
-      is_empty = true;
-    } else if (stride < 0) {
-      fits = fits && rlo__mul_add(lowest, shape->dims[k] - 1, stride, &lowest);
-    } else {
-      fits =
-          fits && rlo__mul_add(highest, shape->dims[k] - 1, stride, &highest);
-    }
+    is_empty = is_empty || shape->dims[k] == 0;
+    fits = fits && rlo__mul_add(*end, shape->dims[k] - 1, stride, end);
   }
   if (is_empty) {
     return RLO_OK;
   }
-  if (!fits || highest == INT64_MAX) {
+  if (!fits || ends[1] == INT64_MAX) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "the strided layout reaches beyond 64-bit positions");
   }
-  if (lowest < 0) {
+  if (ends[0] < 0) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "the strided layout reaches slot %lld; slots begin at 0",
-                    (long long)lowest);
+                    (long long)ends[0]);
   }
-  address->slots = highest + 1;
+  address->slots = ends[1] + 1;
   return RLO_OK;
 }
 
@@ -232,6 +226,18 @@ static inline int64_t divide(int64_t a, int64_t b) {
   return ((a | b) >> 32) == 0 ? (int64_t)((uint32_t)a / (uint32_t)b) : a / b;
 }
 
+/* Computes the two parts of a variable, or the variable from them. */
+static inline void run_step(const rlo_step *step,
+                            bool splits,
+                            int64_t *values) {
+  if (splits) {
+    values[step->high] = divide(values[step->whole], step->radix);
+    values[step->low] = values[step->whole] - values[step->high] * step->radix;
+  } else {
+    values[step->whole] = values[step->high] * step->radix + values[step->low];
+  }
+}
+
 int64_t rlo__address_slot(const rlo_address_map *address,
                           const int64_t *index) {
   int64_t values[RLO_ADDRESS_MAP_MAX_VARS];
@@ -240,14 +246,7 @@ int64_t rlo__address_slot(const rlo_address_map *address,
   }
   for (int32_t s = 0; s < address->num_steps; ++s) {
     const rlo_step *step = &address->steps[s];
-    if (step->kind == RLO_STEP_SPLIT) {
-      values[step->high] = divide(values[step->whole], step->radix);
-      values[step->low] =
-          values[step->whole] - values[step->high] * step->radix;
-    } else {
-      values[step->whole] =
-          values[step->high] * step->radix + values[step->low];
-    }
+    run_step(step, step->kind == RLO_STEP_SPLIT, values);
   }
   int64_t slot = address->offset;
   for (int32_t p = 0; p < address->num_leaves; ++p) {
@@ -272,14 +271,7 @@ bool rlo__address_index(const rlo_address_map *address,
   }
   for (int32_t s = address->num_steps - 1; s >= 0; --s) {
     const rlo_step *step = &address->steps[s];
-    if (step->kind == RLO_STEP_SPLIT) {
-      values[step->whole] =
-          values[step->high] * step->radix + values[step->low];
-    } else {
-      values[step->high] = divide(values[step->whole], step->radix);
-      values[step->low] =
-          values[step->whole] - values[step->high] * step->radix;
-    }
+    run_step(step, step->kind == RLO_STEP_COMBINE, values);
   }
   /* A slot without element has some variable at or beyond its limit: a logical
    * coordinate beyond its dimension, a tile's coordinate beyond the tile where

@@ -6,7 +6,6 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
-#include "desc/layout.h"
 #include "desc/strides.h"
 
 /* Validates the shape and makes its map. */

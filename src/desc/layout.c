@@ -3,36 +3,28 @@
 
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/status.h"
 #include "desc/dimension.h"
 #include "relayout/shape.h"
 #include "relayout/xla/layout_util.h"
 
-static int32_t clamp_rank(int32_t rank) {
-  if (rank < 0) {
-    return 0;
+static rlo_layout make_layout(int32_t rank, bool is_row_major) {
+  rlo_layout layout;
+  memset(&layout, 0, sizeof layout);
+  const int32_t count = (int32_t)rlo__min(rank, RLO_MAX_RANK);
+  for (int32_t i = 0; i < count; ++i) {
+    layout.minor_to_major[i] = is_row_major ? count - 1 - i : i;
   }
-  return rank > RLO_MAX_RANK ? RLO_MAX_RANK : rank;
+  return layout;
 }
 
 rlo_layout rlo_layout_row_major(int32_t rank) {
-  rlo_layout layout;
-  memset(&layout, 0, sizeof layout);
-  int32_t count = clamp_rank(rank);
-  for (int32_t i = 0; i < count; ++i) {
-    layout.minor_to_major[i] = count - 1 - i;
-  }
-  return layout;
+  return make_layout(rank, true);
 }
 
 rlo_layout rlo_layout_column_major(int32_t rank) {
-  rlo_layout layout;
-  memset(&layout, 0, sizeof layout);
-  int32_t count = clamp_rank(rank);
-  for (int32_t i = 0; i < count; ++i) {
-    layout.minor_to_major[i] = i;
-  }
-  return layout;
+  return make_layout(rank, false);
 }
 
 static rlo_status check_minor_to_major(const int32_t *minor_to_major,
@@ -57,7 +49,7 @@ rlo_status rlo_layout_from_minor_to_major(const int32_t *minor_to_major,
   return RLO_OK;
 }
 
-rlo_status rlo__tile_validate(const int64_t *dims, int32_t rank) {
+static rlo_status check_tile(const int64_t *dims, int32_t rank) {
   if (rank < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT, "a tile needs at least 1 dimension");
   }
@@ -88,7 +80,7 @@ rlo_status rlo_layout_add_tile(rlo_layout *layout,
                                int32_t rank) {
   RLO_REQUIRE(layout);
   RLO_REQUIRE_LIST(dims, rank);
-  RLO_TRY(rlo__tile_validate(dims, rank));
+  RLO_TRY(check_tile(dims, rank));
   if (layout->num_tiles < 0 || layout->num_tiles >= RLO_MAX_TILES) {
     return RLO_FAIL(
         RLO_UNSUPPORTED, "more than %d tiles in one layout", RLO_MAX_TILES);
@@ -109,36 +101,25 @@ rlo_status rlo__layout_fill_bits(const rlo_layout *layout,
                                  rlo_dtype dtype,
                                  uint8_t out_bits[16],
                                  bool *out_known) {
-  rlo_dtype_constant constant = RLO_DTYPE_ZERO;
-  switch (layout->fill) {
-    case RLO_FILL_INVALID:
-    case RLO_FILL_UNKNOWN:
-      memset(out_bits, 0, 16);
-      *out_known = false;
-      return RLO_OK;
-    case RLO_FILL_BITS:
-      memcpy(out_bits, layout->fill_bits, 16);
-      *out_known = true;
-      return RLO_OK;
-    case RLO_FILL_ZERO:
-      constant = RLO_DTYPE_ZERO;
-      break;
-    case RLO_FILL_ONE:
-      constant = RLO_DTYPE_ONE;
-      break;
-    case RLO_FILL_LOWEST:
-      constant = RLO_DTYPE_LOWEST;
-      break;
-    case RLO_FILL_HIGHEST:
-      constant = RLO_DTYPE_HIGHEST;
-      break;
-    default:
-      return RLO_FAIL(
-          RLO_INVALID_ARGUMENT, "%d is not a fill", (int)layout->fill);
+  static const rlo_dtype_constant constants[] = {
+      [RLO_FILL_ZERO] = RLO_DTYPE_ZERO,
+      [RLO_FILL_ONE] = RLO_DTYPE_ONE,
+      [RLO_FILL_LOWEST] = RLO_DTYPE_LOWEST,
+      [RLO_FILL_HIGHEST] = RLO_DTYPE_HIGHEST,
+  };
+  const rlo_fill fill = layout->fill;
+  if ((int)fill < RLO_FILL_INVALID || (int)fill > RLO_FILL_BITS) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%d is not a fill", (int)fill);
   }
-  RLO_TRY(rlo__status_prefix(rlo_dtype_constant_bits(dtype, constant, out_bits),
-                             "fill: "));
-  *out_known = true;
+  const bool is_known = fill != RLO_FILL_INVALID && fill != RLO_FILL_UNKNOWN;
+  memset(out_bits, 0, 16);
+  if (fill == RLO_FILL_BITS) {
+    memcpy(out_bits, layout->fill_bits, 16);
+  } else if (is_known) {
+    RLO_TRY(rlo__status_prefix(
+        rlo_dtype_constant_bits(dtype, constants[fill], out_bits), "fill: "));
+  }
+  *out_known = is_known;
   return RLO_OK;
 }
 
@@ -331,7 +312,7 @@ static rlo_status check_dense(const rlo_layout *layout,
   }
   for (int32_t t = 0; t < layout->num_tiles; ++t) {
     const rlo_tile *tile = &layout->tiles[t];
-    rlo_status status = rlo__tile_validate(tile->dims, tile->rank);
+    rlo_status status = check_tile(tile->dims, tile->rank);
     if (status != RLO_OK) {
       return rlo__status_prefix(status, "tile %d: ", t);
     }
@@ -345,21 +326,18 @@ static rlo_status check_dense(const rlo_layout *layout,
   return check_fill(layout, dtype);
 }
 
+static bool has_tail_alignment(const rlo_layout *layout) {
+  return layout->tail_alignment_elems != 0 && layout->tail_alignment_elems != 1;
+}
+
 /* Rejects fields that a strided layout would ignore. */
 static rlo_status check_strided(const rlo_layout *layout) {
-  const char *unsupported = NULL;
-  if (layout->has_padded_dimensions) {
-    unsupported = "padded dimensions";
-  } else if (layout->num_tiles != 0) {
-    unsupported = "tiles";
-  } else if (layout->tail_alignment_elems != 0 &&
-             layout->tail_alignment_elems != 1) {
-    unsupported = "a tail alignment";
-  } else if (layout->fill != RLO_FILL_INVALID) {
-    unsupported = "a fill";
-  } else if (layout->num_split_configs != 0) {
-    unsupported = "splits";
-  }
+  const char *unsupported = layout->has_padded_dimensions ? "padded dimensions"
+                            : layout->num_tiles != 0      ? "tiles"
+                            : has_tail_alignment(layout)  ? "a tail alignment"
+                            : layout->fill != RLO_FILL_INVALID ? "a fill"
+                            : layout->num_split_configs != 0   ? "splits"
+                                                               : NULL;
   if (unsupported != NULL) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "a strided layout cannot have %s", unsupported);
@@ -401,10 +379,6 @@ rlo_status rlo_layout_validate(const rlo_layout *layout,
   }
 }
 
-static bool has_tail_alignment(const rlo_layout *layout) {
-  return layout->tail_alignment_elems != 0 && layout->tail_alignment_elems != 1;
-}
-
 static bool is_plain(const rlo_layout *layout) {
   return layout->kind == RLO_LAYOUT_DENSE && !layout->has_padded_dimensions &&
          layout->num_tiles == 0 && !has_tail_alignment(layout);
@@ -424,28 +398,4 @@ bool rlo_layout_is_column_major(const rlo_layout *layout, int32_t rank) {
   RLO_REQUIRE_OR(false, layout);
   return is_plain(layout) &&
          rlo_permutation_is_identity(layout->minor_to_major, rank);
-}
-
-void rlo__layout_physical_order(const rlo_layout *layout,
-                                int32_t rank,
-                                int32_t *out_order) {
-  if (layout->kind == RLO_LAYOUT_DENSE) {
-    for (int32_t p = 0; p < rank; ++p) {
-      out_order[p] = layout->minor_to_major[rank - 1 - p];
-    }
-    return;
-  }
-  for (int32_t k = 0; k < rank; ++k) {
-    int64_t stride = layout->strides_elems[k];
-    int32_t place = k;
-    /* Compare negated magnitudes: |INT64_MIN| does not fit. */
-    for (; place > 0; --place) {
-      int64_t other = layout->strides_elems[out_order[place - 1]];
-      if ((other > 0 ? -other : other) <= (stride > 0 ? -stride : stride)) {
-        break;
-      }
-      out_order[place] = out_order[place - 1];
-    }
-    out_order[place] = k;
-  }
 }

@@ -20,14 +20,4 @@ RLO_NODISCARD rlo_status rlo__layout_fill_bits(const rlo_layout *layout,
                                                uint8_t out_bits[16],
                                                bool *out_known);
 
-/** Checks the dimensions of a tile, as rlo_layout_add_tile. */
-RLO_NODISCARD rlo_status rlo__tile_validate(const int64_t *dims, int32_t rank);
-
-/** Lists the logical dimensions in physical order, major to minor: by
- *  minor_to_major, or by falling width of the strides, ties in logical order.
- */
-void rlo__layout_physical_order(const rlo_layout *layout,
-                                int32_t rank,
-                                int32_t *out_order);
-
 #endif

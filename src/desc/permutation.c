@@ -3,27 +3,26 @@
 
 #include "base/status.h"
 
-/* Returns the first index before i with the value p[i], or -1. The check of a
- * permutation is quadratic, but needs no memory; ranks are at most 32. */
-static int32_t find_duplicate(const int32_t *p, int32_t i) {
-  for (int32_t j = 0; j < i; ++j) {
-    if (p[j] == p[i]) {
-      return j;
+/* Returns the first entry that is out of range (*out_twin is -1) or repeats the
+ * entry *out_twin; `size` if there is none. The search is quadratic, but needs
+ * no memory; ranks are at most 32. */
+static int32_t find_fault(const int32_t *p, int32_t size, int32_t *out_twin) {
+  for (int32_t i = 0; i < size; ++i) {
+    *out_twin = i - 1;
+    while (*out_twin >= 0 && p[*out_twin] != p[i]) {
+      --*out_twin;
+    }
+    if (p[i] < 0 || p[i] >= size || *out_twin >= 0) {
+      return i;
     }
   }
-  return -1;
+  return size;
 }
 
 bool rlo_permutation_is_valid(const int32_t *p, int32_t size) {
-  if (size < 0 || (size > 0 && p == NULL)) {
-    return false;
-  }
-  for (int32_t i = 0; i < size; ++i) {
-    if (p[i] < 0 || p[i] >= size || find_duplicate(p, i) >= 0) {
-      return false;
-    }
-  }
-  return true;
+  int32_t twin;
+  return size >= 0 && (size == 0 || p != NULL) &&
+         find_fault(p, size, &twin) == size;
 }
 
 rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
@@ -32,24 +31,21 @@ rlo_status rlo_permutation_validate(const int32_t *p, int32_t size) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "a permutation cannot have %d entries", size);
   }
-  for (int32_t i = 0; i < size; ++i) {
-    if (p[i] < 0 || p[i] >= size) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "permutation[%d]=%d is out of range for rank %d",
-                      i,
-                      p[i],
-                      size);
-    }
-    int32_t twin = find_duplicate(p, i);
-    if (twin >= 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "permutation[%d]=%d repeats permutation[%d]",
-                      i,
-                      p[i],
-                      twin);
-    }
+  int32_t twin = -1;
+  const int32_t i = find_fault(p, size, &twin);
+  if (i == size) {
+    return RLO_OK;
   }
-  return RLO_OK;
+  return twin < 0 ? RLO_FAIL(RLO_INVALID_ARGUMENT,
+                             "permutation[%d]=%d is out of range for rank %d",
+                             i,
+                             p[i],
+                             size)
+                  : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                             "permutation[%d]=%d repeats permutation[%d]",
+                             i,
+                             p[i],
+                             twin);
 }
 
 /* Tells if two entries name one dimension, each from the beginning or the end.

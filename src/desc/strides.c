@@ -7,30 +7,51 @@
 #include "base/status.h"
 #include "desc/dimension.h"
 
-/* |stride|; INT64_MIN stays negative, and is never distinct. */
-static int64_t width_of(int64_t stride) {
-  return stride < 0 && stride != INT64_MIN ? -stride : stride;
+/* -|stride|: |INT64_MIN| does not fit. */
+static int64_t minus_width(int64_t stride) {
+  return stride > 0 ? -stride : stride;
 }
 
-bool rlo__strides_are_distinct(rlo__stride *list, int32_t count) {
+/* Sorts dimensions, the widest stride first, ties in the order given. */
+static void sort(rlo__stride *list, int32_t count) {
   for (int32_t i = 1; i < count; ++i) {
-    rlo__stride entry = list[i];
+    const rlo__stride entry = list[i];
     int32_t at = i;
-    for (; at > 0 && width_of(list[at - 1].stride) < width_of(entry.stride);
+    for (;
+         at > 0 && minus_width(list[at - 1].stride) > minus_width(entry.stride);
          --at) {
       list[at] = list[at - 1];
     }
     list[at] = entry;
   }
+}
+
+bool rlo__strides_are_distinct(rlo__stride *list, int32_t count) {
+  sort(list, count);
   int64_t span = 0;
   for (int32_t i = count - 1; i >= 0; --i) {
-    int64_t width = width_of(list[i].stride);
-    if (width <= span ||
+    const int64_t width = rlo__abs(list[i].stride);
+    if (width <= span || list[i].stride == INT64_MIN ||
         !rlo__mul_add(span, width, list[i].extent - 1, &span)) {
       return false;
     }
   }
   return true;
+}
+
+void rlo__layout_physical_order(const rlo_layout *layout,
+                                int32_t rank,
+                                int32_t *out_order) {
+  rlo__stride list[RLO_MAX_RANK];
+  for (int32_t k = 0; k < rank; ++k) {
+    list[k] = (rlo__stride){.stride = layout->strides_elems[k], .dim = k};
+  }
+  sort(list, rank);
+  const bool is_dense = layout->kind == RLO_LAYOUT_DENSE;
+  for (int32_t p = 0; p < rank; ++p) {
+    out_order[p] =
+        is_dense ? layout->minor_to_major[rank - 1 - p] : list[p].dim;
+  }
 }
 
 static bool is_empty(const int64_t *dims, int32_t rank) {

@@ -23,6 +23,13 @@ typedef struct rlo__stride {
  */
 bool rlo__strides_are_distinct(rlo__stride *list, int32_t count);
 
+/** Lists the logical dimensions in physical order, major to minor: by
+ *  minor_to_major, or by falling width of the strides, ties in logical order.
+ */
+void rlo__layout_physical_order(const rlo_layout *layout,
+                                int32_t rank,
+                                int32_t *out_order);
+
 /** Like rlo_layout_from_strides, for strides and available memory in bytes.
  *  @param strides_bytes  NULL: row-major.
  *  @return RLO_UNSUPPORTED also for a stride that is not a multiple of

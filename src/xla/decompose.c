@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
-#include "desc/layout.h"
+#include "desc/strides.h"
 #include "relayout/xla/bitcast.h"
 #include "relayout/xla/layout_util.h"
 #include "relayout/xla/shape_util.h"

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "desc/layout.h"
+#include "desc/strides.h"
 #include "relayout/xla/layout_util.h"
 
 /* Returns the result of an edit if it is valid. */
