@@ -20,12 +20,10 @@ static bool is_refused(void) {
   int64_t number =
       atomic_fetch_add_explicit(&tried_count, 1, memory_order_relaxed) + 1;
   int64_t nth = atomic_load_explicit(&fault_nth, memory_order_relaxed);
-  if (nth == 0) {
-    return false;
-  }
-  return number == nth ||
-         (number > nth &&
-          atomic_load_explicit(&fault_is_sticky, memory_order_relaxed));
+  return nth != 0 &&
+         (number == nth ||
+          (number > nth &&
+           atomic_load_explicit(&fault_is_sticky, memory_order_relaxed)));
 }
 
 static void *record_failure(size_t count, size_t elem_bytes) {
@@ -77,12 +75,10 @@ void *rlo__alloc_resize(void *array,
     return rlo__alloc_array(new_count, elem_bytes);
   }
   size_t new_bytes;
-  if (is_refused() ||
-      __builtin_mul_overflow(new_count, elem_bytes, &new_bytes)) {
-    return record_failure(new_count, elem_bytes);
-  }
+  const bool fails =
+      is_refused() || __builtin_mul_overflow(new_count, elem_bytes, &new_bytes);
   /* realloc(p, 0) may free p. */
-  char *memory = realloc(array, new_bytes == 0 ? 1 : new_bytes);
+  char *memory = fails ? NULL : realloc(array, new_bytes == 0 ? 1 : new_bytes);
   if (memory == NULL) {
     return record_failure(new_count, elem_bytes);
   }

@@ -8,7 +8,8 @@
 
 enum {
   /* Twice the longest path, so that what follows a path is seen. */
-  PRINTED_BYTES = 8192
+  PRINTED_BYTES = 8192,
+  LOG_LINE_BYTES = 1024
 };
 
 /* The bytes of the character at `t`; 0: a terminal must not get it as it is. */
@@ -85,4 +86,19 @@ size_t rlo__sentence_print(char *out,
     printed[0] = '\0';
   }
   return rlo__sentence_escape(out, capacity, printed);
+}
+
+void rlo__log(const rlo__log_sink *sink,
+              rlo__log_level level,
+              const char *format,
+              ...) {
+  if (sink == NULL || sink->fn == NULL || level > sink->level) {
+    return;
+  }
+  char line[LOG_LINE_BYTES];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)rlo__sentence_print(line, sizeof line, format, arguments);
+  va_end(arguments);
+  sink->fn(sink->payload, (int32_t)level, line);
 }

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "base/log.h"
+#include "base/sentence.h"
 #include "base/thread.h"
 #include "relayout/engine.h"
 

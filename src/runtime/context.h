@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "base/log.h"
+#include "base/sentence.h"
 #include "plan/wisdom.h"
 #include "relayout/opencl.h"
 #include "runtime/plan_memo.h"

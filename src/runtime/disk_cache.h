@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/hash.h"
-#include "base/log.h"
+#include "base/sentence.h"
 #include "relayout/status.h"
 
 /**

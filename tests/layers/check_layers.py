@@ -25,7 +25,7 @@ import sys
 # listed may include any of its floor's rooms and be included by any.
 FLOORS = {
     "base": (0, ["sentence", "status", "options", "checked", "alloc", "table", "str",
-                 "hash", "thread", "log", "file_replace", "file"]),
+                 "hash", "thread", "file_replace", "file"]),
     "desc": (1, ["dtype", "permutation", "layout", "address",
                  "shape", "strides", "index"]),
     "ir": (2, ["problem", "lower", "canonical", "reference", "adjoint"]),

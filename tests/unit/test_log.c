@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/log.h"
+#include "base/sentence.h"
 #include "support/suite.h"
 
 typedef struct heard {
@@ -42,4 +42,11 @@ RLO_TEST(test_log__cuts_long_lines) {
   rlo__log_sink sink = {listen, &h, RLO__LOG_INFO};
   rlo__log(&sink, RLO__LOG_INFO, "%01500d", 1);
   ck_assert_uint_eq(strlen(h.message), 1023);
+}
+
+RLO_TEST(test_log__has_no_newline) {
+  heard h = {0};
+  rlo__log_sink sink = {listen, &h, RLO__LOG_INFO};
+  rlo__log(&sink, RLO__LOG_INFO, "no file \"%s\"", "a\nb");
+  ck_assert_str_eq(h.message, "no file \"a\\x0ab\"");
 }

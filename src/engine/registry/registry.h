@@ -2,7 +2,7 @@
 #ifndef RLO_ENGINE_REGISTRY_H
 #define RLO_ENGINE_REGISTRY_H
 
-#include "base/log.h"
+#include "base/sentence.h"
 #include "base/table.h"
 #include "base/thread.h"
 #include "engine/memory/backend_instance.h"
