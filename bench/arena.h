@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What every byte of a destination is before a contestant writes it. */
+/** The value of every byte of a destination before a contestant writes it. */
 #define BENCH_SENTINEL 0xee
 
 /** Bytes behind a destination that have to stay as they are. */
@@ -27,7 +27,7 @@ typedef struct bench_arena {
   /** Threads of the peers on the host: as many as the device has units. */
   int32_t threads;
   bool is_host_memory;
-  /** Of the device's cache of global memory; 0 if it reports none. */
+  /** The size of the device's cache of global memory; 0 if it reports none. */
   int64_t cache_bytes;
   int64_t src_capacity_bytes, dst_capacity_bytes;
   uint8_t *host_src, *host_dst;

@@ -8,10 +8,10 @@
 #include "bench.h"
 
 enum {
-  /** What an extent leaves modulo this decides how it is moved. */
+  /** The remainder of an extent by this decides how it is moved. */
   GRAIN = 16,
   LEAST_EXTENT = 4,
-  /** Of most cases, at size factor 1. */
+  /** The size of most arrays at size factor 1. */
   FULL_ARRAY_BYTES = 200 << 20
 };
 
@@ -141,7 +141,7 @@ static bool make_shape(const char *dtype,
   return widen(out_shape, pad);
 }
 
-/* What is computed, and the dimensions that sums leave. */
+/* Reads the computation, and the dimensions that sums leave. */
 static bool read_computing(const bench_case_spec *spec,
                            bench_case *out_case,
                            bench_numbers *dims) {

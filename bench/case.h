@@ -74,7 +74,7 @@ typedef struct bench_case {
   /** NULL if it is no chain. */
   bench_chain_fn chain;
   bench_single_fn single;
-  /** Of a chain; else 1. */
+  /** The operands of a chain; else 1. */
   int32_t num_operands;
 } bench_case;
 
@@ -104,7 +104,7 @@ void bench_dims_scale(bench_numbers *dims, double factor);
 /** Append a case. @return false, having said why, if it is not valid. */
 bool bench_case_add(bench_case_list *list, const bench_case_spec *spec);
 
-/** As bench_case_add, for `count` rows of a table. */
+/** Does what bench_case_add does, for `count` rows of a table. */
 bool bench_case_add_all(bench_case_list *list,
                         const bench_case_spec *specs,
                         int32_t count);

@@ -11,7 +11,7 @@ typedef enum bench_contestant_kind {
   BENCH_CONTESTANT_HOST,
   BENCH_CONTESTANT_DEVICE,
   BENCH_CONTESTANT_NUMPY,
-  /** What the user names; nobody knows what it has to make. */
+  /** A command that the user names; nobody knows what it has to make. */
   BENCH_CONTESTANT_COMMAND
 } bench_contestant_kind;
 
@@ -19,9 +19,9 @@ typedef enum bench_contestant_kind {
 typedef struct bench_contestant {
   bench_contestant_kind kind;
   char name[64];
-  /** Of relayout. */
+  /** The budget of relayout. */
   char memory[32];
-  /** Of a command: what it reads, borrowed, and what the shell runs. */
+  /** The file that a command reads, borrowed, and what the shell runs. */
   char input[1024];
   const char *command;
 } bench_contestant;
@@ -36,7 +36,7 @@ typedef struct bench_contestants {
   const char *python;
 } bench_contestants;
 
-/** What a program is called with, and room for its words. */
+/** The arguments of a program, and room for its words. */
 typedef struct bench_arguments {
   const char *items[24];
   int32_t count;
@@ -50,7 +50,7 @@ bool bench_contestants_list(const bench_run *run,
                             const char *log,
                             bench_contestants *out);
 
-/** Whether it is the library's command. */
+/** Tells if it is the library's command. */
 bool bench_contestant_is_ours(const bench_contestant *who);
 
 /**

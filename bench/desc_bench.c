@@ -25,7 +25,7 @@ static double now_ns(void) {
   return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
 }
 
-/* What one measurement works on. */
+/* The data of one measurement. */
 typedef struct job {
   const char *text;
   rlo_shape shape;

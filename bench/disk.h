@@ -33,7 +33,7 @@ bool bench_disk_verify(const bench_case *item,
                        const char *dst_path,
                        char out_reason[256]);
 
-/** What of a file the system has in memory. */
+/** The part of a file that the system has in memory. */
 typedef enum bench_cache { BENCH_CACHE_COLD, BENCH_CACHE_WARM } bench_cache;
 
 /**

@@ -10,7 +10,7 @@
 #include "timer.h"
 
 enum {
-  /** As in the suite: calls between two waits, and how often that. */
+  /** Calls between two waits, and how many such bursts: those of the suite. */
   BURST = 50,
   BURSTS = 40,
   CALLS = BURST * BURSTS,

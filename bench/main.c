@@ -151,7 +151,7 @@ static bool run_suites(const bench_request *wish, bench_run *run) {
   return true;
 }
 
-/** What else the machine does: runnable tasks, by the kernel's count. */
+/** The other load of the machine: runnable tasks, by the kernel's count. */
 static void show_load(FILE *table) {
   FILE *file = fopen("/proc/loadavg", "r");
   double load = 0;

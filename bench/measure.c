@@ -251,7 +251,7 @@ static bool measure_move(bench_arena *arena,
   return is_done;
 }
 
-/** What the planner thinks the chosen family will reach. */
+/** The share that the planner expects of the chosen family. */
 static double predict(const bench_arena *arena, const rlo_problem *problem) {
   rlo_plan_report *report = NULL;
   double fraction = 0;

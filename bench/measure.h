@@ -4,7 +4,7 @@
 
 #include "peer.h"
 
-/** What one contestant did in one case. */
+/** The result of one contestant in one case. */
 typedef struct bench_entry {
   /** False: it cannot do the case, was not asked, or (is_wrong) was wrong. */
   bool is_timed;
@@ -31,7 +31,7 @@ typedef struct bench_row {
   /** "default", or what measuring found. */
   char schedule[64];
   char parameters[160];
-  /** What the planner expected; 0 if it was not asked. */
+  /** The share that the planner expected; 0 if it was not asked. */
   double predicted_fraction;
   int64_t read_bytes, written_bytes;
   /** The rate of the faster copy, kernel or host, in a round: the median. */
@@ -47,7 +47,7 @@ enum { BENCH_MAX_ROUNDS = 1001 };
 /** How to measure. */
 typedef struct bench_settings {
   int32_t rounds;
-  /** As in bench_move. */
+  /** The seconds of bench_move. */
   double measure_seconds;
   int32_t num_peers;
   const bench_peer *peers[BENCH_MAX_PEERS];

@@ -55,7 +55,7 @@ typedef struct job {
   unsigned char *src, *dst, *wanted;
 } job;
 
-/* What can do a job. */
+/* The ways to do a job. */
 typedef struct contestant {
   const char *name;
   /* false: not this job. */

@@ -6,7 +6,7 @@
 #include "case.h"
 #include "plain.h"
 
-/** What a contestant is asked to do. Everything is borrowed. */
+/** A task for a contestant. Everything is borrowed. */
 typedef struct bench_move {
   const bench_arena *arena;
   const bench_case *item;
@@ -65,7 +65,7 @@ enum {
 /** Those built in. @return how many, at most BENCH_MAX_PEERS. */
 int32_t bench_peers_get(const bench_peer **out_peers);
 
-/** Of the plan of the library's contestant. */
+/** Returns the facts of the plan of the library's contestant. */
 const rlo_plan_info *bench_peer_library_info(void *state);
 
 extern const bench_peer bench_peer_copy;
@@ -73,7 +73,7 @@ extern const bench_peer bench_peer_library;
 /** The library, as it plans without measuring: beside measured plans. */
 extern const bench_peer bench_peer_estimate;
 extern const bench_peer bench_peer_naive;
-/** Of a chain: one relayout that makes an array of the same shape. */
+/** For a chain: one relayout that makes an array of the same shape. */
 extern const bench_peer bench_peer_single;
 extern const bench_peer bench_peer_clcopy;
 extern const bench_peer bench_peer_memcpy;

@@ -15,7 +15,7 @@ typedef struct service_state {
   const rlo_problem *problem;
   rlo_service *service;
   rlo_storage *src, *dst;
-  /** Of the parts; else retained by the service alone. */
+  /** The contexts of the parts; others are retained by the service alone. */
   rlo_context *contexts[MAX_CONTEXTS];
 } service_state;
 
@@ -119,7 +119,7 @@ static bool open_parts(const bench_arena *arena, service_state *state) {
       CL_DEVICE_PARTITION_EQUALLY, units, 0};
   cl_device_id parts[MAX_CONTEXTS];
   cl_uint count = 0;
-  /* Of an odd number of units one would be left over. */
+  /* With an odd number of units one would be left over. */
   if (units == 0 || info->compute_units % MAX_CONTEXTS != 0 ||
       clCreateSubDevices(rlo_context_cl_device(arena->context),
                          equally,

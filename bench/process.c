@@ -26,7 +26,7 @@ enum { OPTION = 1, LIMIT, OUTPUT, MADE, PROGRAM, MAX_ARGUMENTS = 64 };
 
 static const char option[] = "--process-child";
 
-/** What a child says: how its program ended, the time, and the memory. */
+/** A child's report: how its program ended, the time, and the memory. */
 static const char usage_format[] = "ended %d after %lf ns with %ld KiB";
 
 /* ------------------------------------------------------------------- parent */

@@ -17,7 +17,7 @@ typedef struct bench_process {
   int32_t limit_seconds;
 } bench_process;
 
-/** What it took. */
+/** The time and the memory that it took. */
 typedef struct bench_usage {
   /** It ended by itself, with exit code 0. */
   bool is_done;
@@ -38,7 +38,7 @@ typedef struct bench_usage {
  */
 bool bench_process_run(const bench_process *process, bench_usage *out_usage);
 
-/** Whether this process is one that bench_process_run has started. Then main
+/** Tells if this process is one that bench_process_run has started. Then main
  *  returns bench_process_child before it does anything else. */
 bool bench_process_is_child(int argc, char **argv);
 int bench_process_child(char **argv);

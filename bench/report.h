@@ -13,14 +13,15 @@ typedef struct bench_figure {
   double value;
   /** "us", "ms", "programs" */
   const char *unit;
-  /** What it is held against, in the same unit; negative: nothing. */
+  /** The figure that it is held against, in the same unit; negative: none. */
   double reference;
-  /** What that is, in a few words. */
+  /** The name of that figure, in a few words. */
   const char *reference_name;
   /** The rate as a fraction of the reference's, the median over the rounds of
    *  that within one round; 0: there is none. */
   double ratio;
-  /** What `ratio` is the median of; set when the figure is kept. */
+  /** The figures of which `ratio` is the median; set when the figure is kept.
+   */
   int32_t rounds;
   /** Passes over the bytes; 0: it does not say. */
   int32_t passes;

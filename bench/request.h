@@ -6,7 +6,7 @@
 
 #include "suite.h"
 
-/** What the command line asks for. */
+/** The request of the command line. */
 typedef struct bench_request {
   bench_settings settings;
   bench_format format;

@@ -6,7 +6,7 @@
 
 enum { BENCH_MAX_BUDGETS = 6, BENCH_MAX_COMMANDS = 8 };
 
-/** What the suite `files` is asked for. Borrowed from the command line. */
+/** The request for the suite `files`. Borrowed from the command line. */
 typedef struct bench_files_request {
   /** Where its files are. */
   const char *folder;
@@ -17,7 +17,7 @@ typedef struct bench_files_request {
   int32_t num_commands;
 } bench_files_request;
 
-/** What a suite that measures in its own way is given. */
+/** The input of a suite that measures in its own way. */
 typedef struct bench_run {
   bench_arena *arena;
   bench_report *report;

@@ -18,7 +18,7 @@
 #include "suite.h"
 #include "timer.h"
 
-/** What a child tells its parent. */
+/** The report of a child to its parent. */
 typedef struct compile_cost {
   int64_t cases;
   /** Compiled from source, and found on disk. */

@@ -69,7 +69,8 @@ typedef struct file_case {
   const bench_case *item;
   int32_t number;
   rlo_problem *problem;
-  /** Of the input, and of the right output once some has been checked. */
+  /** The sums of the input, and of the right output once one has been checked.
+   */
   bench_sum src_sum, dst_sum;
   /** Does not take part any more. */
   bool is_out[BENCH_MAX_CONTESTANTS];
@@ -90,7 +91,7 @@ static void stop(int signal_number) {
   is_stopped = 1;
 }
 
-/** What lies on the disk is large: a signal ends the suite, not the process. */
+/** The files are large: a signal ends the suite, not the process. */
 static void catch_signals(void (*handler)(int)) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
   struct sigaction action = {.sa_handler = handler};

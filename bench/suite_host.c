@@ -18,7 +18,7 @@ enum { NUM_HANDS = 3, COPY_GRAIN_BYTES = 64 };
 static const bench_peer *const hands[NUM_HANDS] = {
     &bench_peer_host, &bench_peer_memcpy, &bench_peer_memcpy_cached};
 
-/** What one case has come to: medians. */
+/** The medians of one case. */
 typedef struct host_result {
   double gb_per_s;
   double copy_gb_per_s;

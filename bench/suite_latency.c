@@ -38,7 +38,7 @@ typedef struct bare_kernel {
 typedef struct launcher {
   const bench_arena *arena;
   cl_command_queue queue;
-  /** Of these one is there. */
+  /** One of these is there. */
   rlo_plan *plan;
   cl_kernel kernel;
   double *nanos;
@@ -76,7 +76,7 @@ static bool report_time(bench_run *run,
   return bench_report_figure(run->report, &figure);
 }
 
-/** As a program that has them asks: two texts, and how dimensions move. */
+/** Lowers two texts and the moves of dimensions, which a program has. */
 static bool lower_texts(rlo_problem *out_problem) {
   static const char from[] = "f32[15,15,32,15,15,32]{5,4,3,2,1,0}";
   static const char to[] = "f32[32,15,15,32,15,15]{5,4,3,2,1,0}";
@@ -251,7 +251,7 @@ static bool time_alone(bench_run *run, launcher *ours, launcher *bare) {
     is_done = burst(ours, ours->nanos + (size_t)i * BURST) &&
               burst(bare, bare->nanos + (size_t)i * BURST);
   }
-  /* What an enqueue costs beside the calls that every program makes: of calls
+  /* The cost of an enqueue beside the calls that every program makes: of calls
    * in the same place of neighbouring bursts. */
   double above[CALLS];
   for (int32_t i = 0; i < CALLS && is_done; ++i) {

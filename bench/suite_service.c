@@ -15,7 +15,7 @@
 
 #define COUNT_OF(array) ((int32_t)(sizeof(array) / sizeof *(array)))
 
-/** Of ttc57, by their numbers: ranks 2 to 6, runs short and long. */
+/** Cases of ttc57, by their numbers: ranks 2 to 6, runs short and long. */
 static const char *const ttc57_numbers[] = {
     "1:", "5:", "17:", "25:", "30:", "42:", "50:", "57:"};
 
@@ -54,7 +54,7 @@ static const bench_peer *const hands[NUM_HANDS] = {
     [HOST_JOB] = &bench_peer_service_host,
 };
 
-/** What is compared with what. */
+/** The pairs that are compared. */
 typedef struct pair {
   const char *name;
   const char *reference_name;

@@ -195,7 +195,7 @@ static const bench_case_spec small[] = {
     MOVE("batch of 6x10", "f32", "279620,6,10", "0,2,1"),
 };
 
-/* Not made smaller: their size is the point. */
+/* These are not made smaller: their size is the point. */
 static const bench_case_spec single[] = {
     MOVE("1 KiB: 16x16", "f32", "16,16", "1,0"),
     MOVE("4 KiB: 32x32", "f32", "32,32", "1,0"),

@@ -16,7 +16,7 @@ endfunction()
 
 rlo_install_library(relayout relayoutTargets)
 if(TARGET relayout_mpi)
-  # Of an export of its own: who needs no MPI looks for none.
+  # It has an export of its own: who needs no MPI looks for none.
   rlo_install_library(relayout_mpi relayoutMpiTargets)
 endif()
 foreach(command IN ITEMS relayout_command relayout_mpi_command)
@@ -54,7 +54,7 @@ if(TARGET relayout_mpi)
     DESTINATION "${package_dir}"
     COMPONENT dev)
 endif()
-# What programs link that have a static library in them.
+# The libraries that programs with a static library in them link.
 set(static_dependencies)
 if(library_type STREQUAL "STATIC")
   set(static_dependencies "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)")

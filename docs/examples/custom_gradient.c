@@ -43,7 +43,8 @@ static rlo_status register_product_gradient(rlo_engine *engine) {
 // [/snippet]
 
 // [snippet custom_gradient/override]
-/** Of MirrorPad, but what went into the mirrored edges is forgotten. */
+/** The gradient of MirrorPad, but what went into the mirrored edges is
+ * forgotten. */
 static rlo_status cropped_gradient(rlo_gradient_call *call, void *payload) {
   rlo_i64_list paddings;
   int64_t low[RLO_MAX_RANK];

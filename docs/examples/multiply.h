@@ -7,8 +7,9 @@
 #include <relayout/relayout.h>
 
 /*
- * What the shared object of multiply.c offers. It must stay loaded for as long
- * as an engine that it was registered with, and that engine's context, live.
+ * The functions of the shared object of multiply.c. It must stay loaded for as
+ * long as an engine that it was registered with, and that engine's context,
+ * live.
  */
 
 /** Register "Multiply" for "host" and "opencl". */

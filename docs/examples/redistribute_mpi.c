@@ -50,7 +50,7 @@ static int32_t fill(const rlo_box *box, float *out_values) {
 static float values[SIZE * SIZE * SIZE];
 static float wanted[SIZE * SIZE * SIZE];
 
-/* Whether a device holds its part by a sharding. */
+/* Tells if a device holds its part by a sharding. */
 static int is_right(cl_command_queue queue,
                     cl_mem buffer,
                     const rlo_sharding *sharding,

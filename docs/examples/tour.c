@@ -17,7 +17,7 @@
 /* The kernel "Multiply", y = a * b, of row-major arrays of f32. */
 static const char *const input_names[] = {"a", "b"};
 
-/* What it makes: an array like a, if b is like a. */
+/* Infers the shape of the result: an array like a, if b is like a. */
 static rlo_status infer(const rlo_shape *const *inputs,
                         int32_t num_inputs,
                         const rlo_attributes *attributes,

@@ -87,8 +87,8 @@ RLO_NODISCARD rlo_status rlo__directory_open(const char *path,
 /** Closes a directory; a closed one is legal. */
 void rlo__directory_close(rlo__directory *directory);
 
-/** As rlo__file_read, for a regular file of the owner that group and others
- *  cannot write to. @return RLO_UNSUPPORTED for any other. */
+/** Reads like rlo__file_read, for a regular file of the owner that group and
+ * others cannot write to. @return RLO_UNSUPPORTED for any other. */
 RLO_NODISCARD rlo_status rlo__directory_read(const rlo__directory *directory,
                                              const char *name,
                                              size_t max_bytes,

@@ -148,10 +148,10 @@
   X(move_kept, 64, 2)                                                          \
   X(move_free_buffers, 64, 2)                                                  \
   X(move_free_share, 8, INT64_C(1) << 20)                                      \
-  /* What one system call reads or writes at most: Linux moves less than 2     \
+  /* The most that one system call reads or writes: Linux moves less than 2    \
    * GiB. Whole blocks of direct I/O. */                                       \
   X(base_call_bytes, INT64_C(1) << 30, 4096)                                   \
-  /* What is read first of a file whose size is not known. */                  \
+  /* The first read of a file whose size is not known. */                      \
   X(base_first_read_bytes, INT64_C(64) << 10, 16)                              \
   /* A larger message of protocol buffers has memory of its own. */            \
   X(xla_proto_chunk_bytes, INT64_C(64) << 10, 64)                              \
@@ -166,7 +166,7 @@
   X(ops_order_count, INT32_MAX, 12)                                            \
   /* Files of jobs of more bytes are streamed past the page cache. */          \
   X(service_streamed_bytes, INT64_C(64) << 20, 2048)                           \
-  /* As much staging memory is asked for in huge pages. */                     \
+  /* So much staging memory is requested in huge pages. */                     \
   X(service_huge_page_bytes, INT64_C(2) << 20, 4096)                           \
   /* A chunk of what a stream leaves in the page cache: its bytes, its ranges  \
    * (at most RLO__TRAIL_RANGES), and the reads that are noted: shorter ones   \

@@ -271,7 +271,7 @@ static int check_options(const describe_request *request) {
 /* ----------------------------------------------------------- trees and files
  */
 
-/* What is described, unless it is a NumPy array: a program, or a tree. The
+/* The program or the tree that is described, unless it is a NumPy array. The
  * other one is NULL. */
 typedef struct contents {
   rlo_shape_tree *tree;

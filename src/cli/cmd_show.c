@@ -129,7 +129,7 @@ typedef enum color_choice {
 typedef struct show_request {
   rlo__common_options common;
   bool is_inverse;
-  /* Of a picture. */
+  /* The options of a picture. */
   const char *svg_path;
   color_choice color;
   /* 0: not given. */

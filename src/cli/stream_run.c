@@ -45,7 +45,7 @@ typedef struct run {
   /* One for each output. */
   place *places;
   bool is_in_memory;
-  /* Of all outputs in memory. */
+  /* The bytes of all outputs in memory. */
   int64_t held_bytes;
   /* In shared memory. */
   rlo__stream_result *result;

@@ -324,8 +324,8 @@ bool rlo_dtype_can_upcast(rlo_dtype from, rlo_dtype to) {
                     integer_fits_integer(magnitude_bits, is_signed, room));
 }
 
-/* What decides which type has the higher precision, the first first. Integers
- * rank below all floats. */
+/* Numbers that decide which type has the higher precision, in this order.
+ * Integers rank below all floats. */
 typedef struct precision {
   int32_t keys[4];
 } precision;

@@ -218,7 +218,7 @@ typedef struct reader {
   size_t at, end;
 } reader;
 
-/* What has been read. */
+/* The entries that have been read. */
 typedef struct description {
   /* A bit for each of the keys. */
   unsigned seen;

@@ -19,7 +19,7 @@ typedef enum rlo__element_adjoint {
   RLO__ADJOINT_NONE
 } rlo__element_adjoint;
 
-/** What is known of an operation of a step. */
+/** The facts of an operation of a step. */
 typedef struct rlo__element_info {
   /** The value that it makes: "scaled". */
   const char *name;

@@ -25,7 +25,8 @@ typedef struct block_plan {
   /** The dimensions of the array with blocks in the depth or the batch, and
    *  with blocks in space, padded or not yet cropped. */
   int64_t packed[RLO_MAX_RANK], spread[RLO_MAX_RANK];
-  /** What the pad adds and the slice cuts off, for all dimensions. */
+  /** The margins that the pad adds and the slice cuts off, for all dimensions.
+   */
   bool has_margins;
   int64_t low[RLO_MAX_RANK], high[RLO_MAX_RANK];
 } block_plan;

@@ -22,9 +22,9 @@ typedef struct rlo__plan_request {
   bool is_explaining;
 } rlo__plan_request;
 
-/** What options name. */
+/** The rows that options name. */
 typedef struct rlo__plan_rows {
-  /** Of the options or the device. */
+  /** The class of the options, else of the device. */
   rlo_device_class device_class;
   /** NULL: the best. */
   const rlo__family *family;

@@ -10,7 +10,7 @@
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
 
-/** What is beyond is not listed. */
+/** Platforms and devices beyond these are not listed. */
 enum { MAX_PLATFORMS = 64, MAX_DEVICES = 256 };
 
 /** Appends a name to a list of names, if there is room. */

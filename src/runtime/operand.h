@@ -29,7 +29,8 @@ typedef struct rlo__operand_need {
 /** The bytes of a memory that an enqueue reads or writes, located in the buffer
  *  that owns them. */
 typedef struct rlo__operand {
-  /** As the caller gives them; NULL is legal where no bytes are needed. */
+  /** The caller's buffer and offset; NULL is legal where no bytes are needed.
+   */
   cl_mem memory;
   int64_t offset_bytes;
   rlo__operand_side side;

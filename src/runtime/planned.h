@@ -4,8 +4,8 @@
 
 #include "runtime/launch_enqueue.h"
 
-/** What a launch of a problem is planned for. Only numbers, which begin the key
- *  of what was planned. */
+/** The conditions for which a launch of a problem is planned: numbers, which
+ * begin the key of what was planned. */
 typedef struct rlo__planned_terms {
   int64_t device_class;
   /** The addresses of the family and the schedule that are forced, or 0. */

@@ -630,7 +630,8 @@ rlo_status rlo__proto_pack(const rlo__proto_message *message,
     writer w = {(uint8_t *)buffer + *out_bytes, 0};
     put_message(&w, message);
   }
-  /* What is written can be read again: here, beyond the limits is beyond. */
+  /* A message that is written can be read again, so the reader's limits hold
+   * here. */
   rlo_proto_origin *again = NULL;
   RLO_TRY(rlo__proto_unpack(buffer, *out_bytes, message->kind, &again));
   rlo_proto_origin_release(again);

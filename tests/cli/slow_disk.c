@@ -137,7 +137,7 @@ __attribute__((constructor)) static void begin(void) {
   calls = counts;
 }
 
-/* Whether this call, from an address of a caller, fails. */
+/* True if this call, from an address of a caller, fails. */
 static bool fails(int call, const void *caller) {
   bool is_ours = false;
   for (int k = 0; k < num_objects; ++k) {
@@ -152,7 +152,7 @@ static bool fails(int call, const void *caller) {
          (n == fault.nth || (fault.is_sticky && n > fault.nth));
 }
 
-/* Whether a call fails with an error. */
+/* True if a call fails with an error. */
 #define FAILS(name)                                                       \
   (fails(CALL_##name, __builtin_return_address(0)) && fault.error != 0 && \
    (errno = fault.error, true))

@@ -41,7 +41,7 @@ class StreamCase(CliCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="relayout-cli-", dir=self.FOLDER)
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        # Not in the folder, in which nothing may be left.
+        # It lies outside the folder, in which nothing may be left.
         self.hold = pathlib.Path(self.folder + "-hold")
         self.addCleanup(self.hold.unlink, missing_ok=True)
 
@@ -55,8 +55,8 @@ class StreamCase(CliCase):
 
     def bad_disk(self, write_us=0, flip=0, files=1000, fail=0, error=0,
                  clock=0, count=None, hold=None):
-        """Of slow_disk.c. `hold`: so many writes are made at once, the others
-        when finish() is called."""
+        """Returns the environment of slow_disk.c. `hold`: so many writes are made
+        at once, the others when finish() is called."""
         environment = dict(os.environ)
         environment["LD_PRELOAD"] = os.environ["RELAYOUT_SLOW_DISK"]
         environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"

@@ -162,7 +162,7 @@ class Text(Attrs):
         self.fails(1, "'value_bits' has bit 32", "op", "pad_v2", "--host",
                    "--attr", "paddings=0,0,1,0", "--attr",
                    "value_bits=4294967296", "x.npy", "out.npy")
-        # Of floats, what is written as one.
+        # A number that is written as a float is one.
         self.ok("op", "pad_v2", "--host", "--attr", "paddings=0,0,1,0",
                 "--attr", "value=1e20", "x.npy", "out.npy")
         self.assertEqual(self.result("<f4")[0],

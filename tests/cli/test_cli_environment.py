@@ -65,7 +65,7 @@ class Words(CliCase):
                     self.assertLess(len(lines[0]), 1000)
 
     def test_comments_of_shapes(self):
-        """As in XLA's text: white space and comments between tokens."""
+        """White space, as in XLA's text, and comments between tokens."""
         self.assertEqual(self.ok("describe", "f32[2,3]{1,0} /* what */"),
                          self.ok("describe", "f32[2,3]{1,0}"))
         self.fails(1, "expected '*/'", "describe", "f32[2,3]{1,0} /* what")

@@ -21,7 +21,7 @@ from cli_case import main
 from stream_case import IS_SLOW, JOURNAL, PART, SEED, StreamCase, note
 
 SHORT = 0
-# As the names of slow_disk.c, in that order.
+# The names of slow_disk.c, in that order.
 ERRORS = {
     "open": [errno.EACCES, errno.EIO, errno.EINTR, errno.EMFILE],
     "read": [errno.EIO, errno.EINTR, SHORT],

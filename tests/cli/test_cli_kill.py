@@ -51,7 +51,7 @@ class Kill(StreamCase):
         return seconds
 
     def age(self, folder):
-        """As if an hour had gone by."""
+        """Makes temporary files old, as if an hour had gone by."""
         for name in os.listdir(folder):
             if name.startswith(TEMPORARY):
                 os.utime(os.path.join(folder, name), (1, 1))
@@ -98,7 +98,7 @@ class Tune(Kill):
     def test_wisdom_is_whole(self):
         arguments = ["tune", *PAIR, "--seconds", "0.01", "--again"]
         seconds = self.seconds_of(arguments)
-        # Of memory that is aligned as usual, and less.
+        # The budgets are of memory that is aligned as usual, and less.
         most = (1, 2)
         for _ in range(250 if IS_SLOW else 2):
             told, number = self.run_and_stop(arguments, seconds)

@@ -41,8 +41,8 @@ REGISTERS = 65536
 LOCAL_BYTES = 227 << 10
 LOCAL_BYTES_OF_GROUP = 1 << 10  # that the driver takes
 WARP = 32
-# As plan/gpu_cost.c: slots that are filled, reads that have to be on their way,
-# and how far above what is counted an expectation may be.
+# The numbers of plan/gpu_cost.c: slots that are filled, reads that have to be on
+# their way, and how far above what is counted an expectation may be.
 FILLED_SLOTS = 0.8
 FLIGHT_KIB = 13
 TOLERANCE = 1.15
@@ -152,7 +152,7 @@ class Figures:
         return max(1, min(limits))
 
     def _sample(self, kernel):
-        """Of three groups the middle one, by instructions."""
+        """Returns the middle one of three groups, by instructions."""
         warps = self.launch["items"] // WARP
         groups = self.launch["groups"]
         found = []

@@ -64,8 +64,8 @@ static void write_source(const rlo__program_spec *spec, const char *path) {
   ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Not the optimisations that join accesses: they differ from device to
- * device. */
+/* Compiles without the optimisations that join accesses: they differ from
+ * device to device. */
 static void compile(const rlo__program_spec *spec,
                     const char *source,
                     const char *library) {

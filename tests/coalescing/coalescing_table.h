@@ -6,7 +6,7 @@
 
 /** A case of the benchmarks, and the least shares that it may have. */
 typedef struct coalescing_case {
-  /** Of the suite and the case. */
+  /** The names of the suite and the case. */
   const char *name;
   const char *src;
   const char *dst;
@@ -18,7 +18,7 @@ typedef struct coalescing_case {
    *  so touch a sector more. */
   double request_share;
   double group_share;
-  /** Of the rounds of local memory, those that cannot be saved. */
+  /** The share of the rounds of local memory that cannot be saved. */
   double bank_share;
 } coalescing_case;
 

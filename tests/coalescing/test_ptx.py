@@ -60,7 +60,7 @@ class Counts(unittest.TestCase):
     shr.u64 %rd6, %rd5, %r5;
     st.global.u32 [%rd1], %rd6;""")
         self.assertEqual(c.instructions, 6)
-        # Of two low halves, or of what nobody knows, an or is two.
+        # An or of two low halves, or of unknown values, is two.
         for other in ("%rd3", "%rd1"):
             c = count(f"""
     ld.global.u32 %rd2, [%rd1];

@@ -252,7 +252,7 @@ static int64_t count_bytes(const record *r, size_t count) {
   return bytes;
 }
 
-/* Whether a record wants the word of one before it. */
+/* True if a record wants the word of one before it. */
 static bool is_served(const record *r, size_t n, uint32_t word_bytes) {
   for (size_t k = 0; k < n; ++k) {
     if (r[k].address / word_bytes == r[n].address / word_bytes) {

@@ -33,7 +33,7 @@ RLO_FILE_FIXTURE(begin_file, end_file);
 RLO_TIMEOUT(600);
 
 enum {
-  /** Of the source, each half of which has every pattern. */
+  /** The source's sizes; each half of it has every pattern. */
   ROWS = 512,
   COLUMNS = 256,
   NUM_ELEMENTS = ROWS * COLUMNS,
@@ -92,7 +92,7 @@ static uint64_t pattern_of_c64(int64_t n) {
 static const struct {
   const char *name;
   int32_t bytes;
-  /** Of element n. */
+  /** The bits of element n. */
   uint64_t (*pattern)(int64_t n);
   int64_t num_patterns;
 } types[] = {{"f16", 2, pattern_of_16_bits, 65536},
@@ -323,7 +323,7 @@ static const struct {
   rlo_status (*append)(rlo_chain *chain);
   /** Where the element at an index of the result is from; -1: the fill. */
   int64_t (*source)(const int64_t *index);
-  /** Of the result; NULL: row-major. */
+  /** The layout of the result; NULL: row-major. */
   const char *layout;
 } operations[] = {
     {"copy", nothing, at_same, NULL},

@@ -89,9 +89,9 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   test_arena_upload(&ids, device.context);
   test_arena_upload(&dst, device.context);
   test_arena_upload(&scratch, device.context);
-  /* Not the scratch memory: family compute loads an entry of the order, which
-   * nobody wrote behind the last segment, before it asks the guard that ends
-   * the segment. */
+  /* The scratch memory is not checked: family compute loads an entry of the
+   * order, which nobody wrote behind the last segment, before it asks the guard
+   * that ends the segment. */
   test_memcheck_forget_local(&device);
   expect_ok(rlo_segment_sum_run_host(sum,
                                      src.before + src.begin,

@@ -306,6 +306,6 @@ RLO_TEST(test_device_service__the_next_job_finds_the_plans_of_the_last) {
 }
 
 RLO_TEST(test_device_service__few_programs) {
-  /* Of all jobs above together. */
+  /* All jobs above together have few programs. */
   expect_programs_within(20);
 }

@@ -21,7 +21,7 @@
 #include "support/shape_of.h"
 #include "support/temp_file.h"
 
-/** Of elements of 4 bytes. */
+/** A matrix of elements of 4 bytes. */
 typedef struct matrix {
   int64_t rows, columns;
 } matrix;
@@ -139,7 +139,7 @@ static rlo_storage *open_functions(void) {
   ops.write = compare;
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
   traits.bytes = num_bytes;
-  /* Of an element. */
+  /* The granule is an element. */
   traits.granule_bytes = 4;
   rlo_storage *storage = NULL;
   expect_ok(rlo_storage_create(&ops, NULL, &traits, &storage));

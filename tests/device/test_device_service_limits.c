@@ -17,7 +17,7 @@
 
 static const int64_t KIB = 1024;
 
-/** Of some hundred KiB, unless said otherwise. */
+/** Arrays have some hundred KiB, unless said otherwise. */
 enum { ROWS = 300 };
 
 /** A problem of each kind. */
@@ -33,7 +33,7 @@ typedef enum problem_kind {
   NUM_PROBLEM_KINDS
 } problem_kind;
 
-/* Of f32[rows,500], or bf16. */
+/* Makes a problem of f32[rows,500], or bf16. */
 static const char *make_problem(problem_kind kind, int rows, rlo_problem *out) {
   static const struct {
     const char *name, *before, *after, *permutation;

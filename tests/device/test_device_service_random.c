@@ -32,7 +32,7 @@ static rlo_context *open_gpu(void) {
   return context;
 }
 
-/* Whether the device has a kernel for the problem; and few of them, since
+/* True if the device has a kernel for the problem; and few of them, since
  * pieces of quotients differ, and each kind would have a program. */
 static bool is_for_device(rlo_context *context, const rlo_problem *problem) {
   static rlo_problem canonical;

@@ -40,7 +40,7 @@ RLO_TEST(test_enqueue_cost__takes_microseconds_on_the_host) {
   expect_cl(code);
   double best = 1e9;
   for (int32_t round = 0; round < 5; ++round) {
-    /* Of this thread alone: machines that run tests are busy. */
+    /* The time of this thread alone: machines that run tests are busy. */
     double begun = micros_now(CLOCK_THREAD_CPUTIME_ID);
     for (int32_t i = 0; i < TURNS; ++i) {
       /* Refused by the last check of all, so that only the checks are timed. */

@@ -301,7 +301,7 @@ RLO_TEST(test_measure__a_file_that_is_no_wisdom_is_not_touched) {
       RLO_NOT_FOUND);
 }
 
-/* Of this thread: other work on the machine is no part of a plan. */
+/* The time of this thread: other work on the machine is no part of a plan. */
 static double seconds_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

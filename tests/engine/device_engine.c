@@ -187,7 +187,7 @@ static rlo_status do_some(void) {
   return status;
 }
 
-/* As for the host, each allocation fails once; programs that were built in
+/* Each allocation, as on the host, fails once; programs that were built in
  * between stay with the context. */
 RLO_TEST(test_engine__memory_runs_out) {
   int64_t nth = 1;

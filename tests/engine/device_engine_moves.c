@@ -233,7 +233,7 @@ RLO_LOOP_TEST(test_engine_vectors__reshape, 0, NUM_SET_UPS) {
   ck_assert_ptr_ne(x, y);
   ck_assert(rlo_tensor_shares_memory(x, y));
   expect_array(y, DIMS(2, 3), 2, counted);
-  /* Of a transpose in another layout it does. */
+  /* It does for a transpose in another layout. */
   rlo_shape column = *rlo_tensor_shape(x);
   column.layout = rlo_layout_column_major(2);
   expect_ok(rlo_op_relayout(x, &column, &y));

@@ -20,7 +20,7 @@ enum { NUM_THREADS = 6, NUM_TURNS = 60, SIZE = 12 };
 typedef struct worker {
   rlo__thread thread;
   rlo_engine *engine;
-  /** Of all threads. */
+  /** The tensor of all threads. */
   rlo_tensor *shared;
   int32_t number;
   /** Check may only be called by the main thread. */

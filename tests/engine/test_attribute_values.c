@@ -195,7 +195,7 @@ RLO_TEST(test_attributes__refused) {
                    RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "maps nest deeper than 8"));
-  /* As deep as may be. */
+  /* Maps as deep as may be. */
   rlo_attribute items[RLO_MAX_ATTRIBUTE_DEPTH + 1];
   rlo_attributes maps[RLO_MAX_ATTRIBUTE_DEPTH + 1];
   for (int32_t d = 0; d <= RLO_MAX_ATTRIBUTE_DEPTH; ++d) {

@@ -376,7 +376,7 @@ RLO_TEST(test_engine_calls__wrong_inputs) {
   expect_refusal(rlo_run_kernel(engine, NULL, two, 1, NULL, ys, 1, NULL),
                  RLO_INVALID_ARGUMENT,
                  "'kernel_name' is NULL");
-  /* As many results as there is room for. */
+  /* The call has as many results as there is room for. */
   int32_t count = 0;
   expect_refusal(rlo_run_kernel(engine, "Unpack", two, 1, NULL, ys, 1, &count),
                  RLO_OUT_OF_RANGE,

@@ -397,7 +397,7 @@ RLO_TEST(test_engine_calls__recorders_see_the_outermost) {
   expect_ok(rlo_op_identity(x, &y));
   rlo__recorder_leave();
   rlo_tensor_release(y);
-  /* Not the newest. */
+  /* It is not the newest. */
   rlo__recorder_pop(&outer.recorder);
   inner.status = RLO_OUT_OF_MEMORY;
   y = NULL;

@@ -19,7 +19,7 @@ enum { NUM_THREADS = 4, NUM_TURNS = 150, NUM_PROFILES = 50 };
 
 typedef struct worker {
   rlo__thread thread;
-  /** Of all threads; retained by none. */
+  /** The tensor of all threads; retained by none. */
   rlo_tensor *shared;
   /** A tensor that its neighbour has kept and hands over, or NULL. */
   _Atomic(rlo_tensor *) inbox;

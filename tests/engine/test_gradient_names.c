@@ -14,7 +14,7 @@ RLO_TIMEOUT(60);
 
 static const char *const factor_names[] = {"a", "b"};
 
-/* Of y = a * b: a and b and, so that it is seen, y are found by name. */
+/* The gradient of y = a * b finds a, b and, so that it is seen, y by name. */
 static rlo_status gradient_by_name(rlo_gradient_call *call, void *payload) {
   rlo_status status = RLO_OK;
   for (int32_t n = 0; n < 2 && status == RLO_OK; ++n) {

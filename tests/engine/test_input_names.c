@@ -310,7 +310,7 @@ RLO_TEST(test_input_names__in_messages) {
                    RLO_INVALID_ARGUMENT,
                    cases[k].why);
   }
-  /* Of shapes. */
+  /* Shapes that are not valid. */
   rlo_shape bad = test_shape_of("s32[2]");
   bad.dims[0] = -1;
   const rlo_shape *const shapes[] = {rlo_tensor_shape(x), &bad};

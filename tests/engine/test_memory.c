@@ -95,7 +95,8 @@ RLO_TEST(test_memory__of_several_backends) {
   expect_held("other", 1, 1, 12);
   expect_held("host", 1, 2, 24);
   ck_assert_int_eq(memory_of("host").external_bytes, 12);
-  /* Of a backend that is gone, too; another of the name counts along. */
+  /* A backend that is gone is counted, too; another of the name counts along.
+   */
   expect_ok(rlo_backend_remove(engine, "other"));
   expect_held("other", 1, 1, 12);
   expect_ok(rlo_backend_register(engine, "other", fake_create, &f, 0));

@@ -107,7 +107,7 @@ static bool is_failed(cl_event event) {
   return found;
 }
 
-/* Whether the next command is accepted and fails. */
+/* True if the next command is accepted and fails. */
 static bool next_command_fails(const char *function,
                                cl_uint num_events,
                                const cl_event *events) {

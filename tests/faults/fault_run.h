@@ -29,7 +29,7 @@ typedef struct fault_case {
   fault_kind kind;
   /** The number of the call or allocation, from 0; -1: none fails. */
   int32_t call;
-  /** Of an OpenCL call. */
+  /** The code of an OpenCL call. */
   cl_int code;
 } fault_case;
 

@@ -218,7 +218,7 @@ static rlo_status chain_in(rlo_engine *engine, bool *out_is_right) {
   return status;
 }
 
-/* Of as many numbers as are summed in parts. */
+/* Sums as many numbers as are summed in parts. */
 static rlo_status sum_in(rlo_engine *engine, bool *out_is_right) {
   enum { NUMBERS = 385 * 512 };
 

@@ -67,8 +67,7 @@ RLO_TEST(test_kernel_limits__may_be_one) {
   ck_assert_int_eq(test_device_run(&device, &c, NULL), TEST_RAN);
 }
 
-/* Of what a device says of its memory the power of two counts, from a byte on.
- */
+/* The power of two in a device's alignment counts, from a byte on. */
 RLO_TEST(test_kernel_limits__alignment_is_a_power_of_two) {
   static const struct {
     cl_uint bits;

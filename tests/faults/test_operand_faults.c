@@ -58,7 +58,7 @@ RLO_TEST(test_operand_faults__every_query_of_an_enqueue_counts) {
       clReleaseEvent(event);
     }
   }
-  /* Of the queue, and five of each memory at least. */
+  /* One of the queue, and five of each memory at least. */
   ck_assert_int_ge(num_queries, NUM_QUERIES);
   rlo_plan_release(plan);
   clReleaseMemObject(dst);
@@ -118,7 +118,7 @@ RLO_TEST(test_operand_faults__a_kernel_that_is_not_made_is_not_enqueued) {
   clReleaseMemObject(src);
 }
 
-/* Of a device, what has no sound default is asked for or not known. */
+/* A number of a device without a sound default is asked for or not known. */
 RLO_TEST(test_operand_faults__no_number_of_a_device_is_guessed) {
   enum { NUM_FACTS = 3, NUM_NUMBERS = 9 };
 

@@ -61,7 +61,7 @@ typedef struct api_model {
   model_event events[NUM_EVENTS];
   launch launches[MAX_OPERATIONS];
   int32_t num_launches;
-  /** Of the next call; 0: it does not fail. */
+  /** The code with which the next call fails; 0: it does not fail. */
   cl_int failure;
   int32_t calls_before;
   bool is_sticky;

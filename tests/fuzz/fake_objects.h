@@ -29,7 +29,7 @@ typedef enum object_kind {
 /* First in every object. */
 typedef struct object {
   object_kind kind;
-  /* Of callers, and of objects and commands that need it. */
+  /* The references of callers, and of objects and commands that need it. */
   int64_t num_references, num_inner;
 } object;
 
@@ -57,7 +57,7 @@ struct _cl_mem {
 struct _cl_program {
   object head;
   cl_context context;
-  /* Of a group of its kernels; 0 before it is built. */
+  /* The most items of a group of its kernels; 0 before it is built. */
   size_t max_items;
 };
 

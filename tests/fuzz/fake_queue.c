@@ -61,7 +61,8 @@ cl_int clGetCommandQueueInfo(cl_command_queue queue,
 
 static void finish(cl_command_queue queue);
 
-/* Whether a command runs: the events that it waits for end first. */
+/* Ends the events that a command waits for; returns the code with which it
+ * ends, CL_SUCCESS: it runs. */
 static cl_int wait_for_others(const command *c) {
   cl_int code = c->fails_with;
   for (cl_uint n = 0; n < c->num_events; ++n) {

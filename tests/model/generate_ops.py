@@ -262,7 +262,7 @@ def gather_program(random):
 
 
 def segment_sum_program(random):
-    """As gather_program; the array holds the rows."""
+    """Makes a program as gather_program does; the array holds the rows."""
     rank = random.choose((0, 1, 1, 2, 3))
     batch_dims = random.between(0, random.choose((0, 0, 1, rank)))
     batch_dims = min(batch_dims, rank)
@@ -452,7 +452,7 @@ def elements_of(shape, data):
 
 
 def indices_of(shape, limit):
-    """As elements_of, of the memory of indices."""
+    """Returns what elements_of does, of the memory of indices."""
     size = shape.element_bits // 8
     places = model.slot_map(shape)
     flat = [index_number(places[i], limit, size) for i in model.indices(shape)]

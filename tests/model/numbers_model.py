@@ -285,7 +285,7 @@ class Computer:
                         for l in range(half)
                     ]
                 blocks.append(lanes[0])
-        # As a binary counter carries: equal sizes meet.
+        # Blocks are joined as a binary counter carries: equal sizes meet.
         stack = []
         for block in blocks:
             size = 1

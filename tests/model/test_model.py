@@ -437,7 +437,7 @@ class TwoDerivations(unittest.TestCase):
 
 class Relayouts(unittest.TestCase):
     def test_permutation_is_that_of_numpy(self):
-        # Of a [2,3,4] array, transpose((2,0,1)) has shape [4,2,3] and
+        # For a [2,3,4] array, transpose((2,0,1)) has shape [4,2,3] and
         # b[z,x,y] = a[x,y,z].
         src, dst = parse("u8[2,3,4]"), parse("u8[4,2,3]")
         data = bytes(range(24))

@@ -70,7 +70,7 @@ FIRST_TESTS = (
 LEFT_OUT = (r"^(layers|kernel_(ptx|syntax)|public_headers|install|docs_|suite_|"
             r"big_endian|test_bench|test_mpi|test_cli_(op_)?(stream|resume|stop)|"
             r".*_planted)")
-# As above, for a kernel: tests of the device that do not look at bytes.
+# The same for a kernel: tests of the device that do not look at bytes.
 LEFT_OUT_ON_DEVICE = (r"^(test_bench|bench_|test_cli|test_mpi|example|docs_|"
                       r"install|test_(drift|cl_faults|alloc_faults|measure)|"
                       r".*_planted|null_calls)")
@@ -132,7 +132,7 @@ class Site:
     change; its file, function, line and change do so as long as these do not."""
 
     def __init__(self, path, text, function, kind, start, end, new, change):
-        # Of an empty part of a statement, the lines stay.
+        # The lines of an empty part of a statement stay.
         self.path, self.kind, self.change = path, kind, change
         self.edits = [(start, end, new)]
         self.function = function.name
@@ -372,7 +372,7 @@ def first_stages(path):
 
 
 def last_stages(path):
-    """As first_stages, before the mutant survives."""
+    """Returns stages as first_stages does, before the mutant survives."""
     stages = []
     if not path.startswith("cl/"):
         stages.append((("-L", "^host$", "-E", LEFT_OUT), 300))

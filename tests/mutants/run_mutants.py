@@ -32,7 +32,7 @@ TREE = WORK / "tree"
 BUILD = TREE / "build"
 JOBS = os.environ.get("JOBS", "2")
 MIN_SHARE = 95
-# Of the mutants of kernels that are generated.
+# The least share of the mutants of kernels that are generated.
 MIN_KERNEL_SHARE = 100
 TABLE = HERE / "mutants.txt"
 EXPLAINED = HERE / "explained.txt"
@@ -161,7 +161,7 @@ def configure(log):
                "-DRELAYOUT_SLOW_TESTS=OFF"]
     if not (BUILD / "CMakeCache.txt").exists() and shutil.which("ninja"):
         command += ["-G", "Ninja"]
-    # As in dev: the system's python3 has NumPy, another one may not.
+    # The choice of dev: the system's python3 has NumPy, another one may not.
     if os.access("/usr/bin/python3", os.X_OK):
         command.append("-DPython3_EXECUTABLE=/usr/bin/python3")
     status, text = run(command, log)

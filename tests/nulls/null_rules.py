@@ -50,8 +50,8 @@ wisdom_read.fn
 program_shape_create.names[0] vjp.dys[0]
 """.split()
 
-# As OPTIONAL, but NULL stands for a value with which these calls fail: what they
-# return, and a part of the sentence.
+# Like OPTIONAL, but NULL stands for a value with which these calls fail: what
+# they return, and a part of the sentence.
 OTHERWISE = {
     "attributes_get_%s.attributes" % kind: ("RLO_NOT_FOUND", "attribute")
     for kind in ("f64", "f64s", "i64", "i64s", "map", "shape", "shapes",

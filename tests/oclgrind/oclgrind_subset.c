@@ -34,7 +34,7 @@ static int64_t runs_of_width[5];
 static bool is_mine(const rlo__family *family,
                     bool is_first_width,
                     bool is_beside) {
-  /* Of what is watched in both places, the plain runs have one. */
+  /* The plain runs have one of those that are watched in both places. */
   bool is_watched = is_first_width && oclgrind_can_watch(family, !is_beside) &&
                     is_beside != oclgrind_can_watch(family, true);
   return is_watched == is_for_uninitialized;

@@ -5,7 +5,7 @@
 #include "plan/family.h"
 
 /**
- * Whether Oclgrind 21.10 can watch a family's kernels for values that nobody
+ * True if Oclgrind 21.10 can watch a family's kernels for values that nobody
  * wrote: that check takes shuffled vectors for unwritten, or dies of them, and
  * gives up at an instruction (freeze) that the optimiser puts into the CPU's
  * tiles. It sees the GPU's tiles beside the device's alignment, where lanes

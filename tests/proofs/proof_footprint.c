@@ -50,7 +50,7 @@
 
 enum { MOST = INT8_MAX, FEW = 3 };
 
-/* Whether a byte is in a lattice. Its dims do not overlap, so that each index
+/* True if a byte is in a lattice. Its dims do not overlap, so that each index
  * is the largest that is not beyond the byte. */
 static bool has_byte(const rlo__lattice *lattice, int byte) {
   int rest = byte - lattice->base_byte;
@@ -108,7 +108,7 @@ static int at(const rlo_form *form, int i, int j) {
   return form->base + form->axis[0] * i + form->axis[1] * j;
 }
 
-/* Whether a point of up to FEW by FEW, where the guard that matters for a side
+/* True if a point of up to FEW by FEW, where the guard that matters for a side
  * holds, has a position. */
 static bool takes(const rlo_problem *problem,
                   rlo__problem_side side,

@@ -40,7 +40,7 @@ static rlo_guard any_guard(void) {
   return guard;
 }
 
-/* Whether a guard holds at a point, by its definition. */
+/* True if a guard holds at a point, by its definition. */
 static bool holds(const rlo_guard *guard, int i, int j) {
   int value =
       guard->form.base + guard->form.axis[0] * i + guard->form.axis[1] * j;
@@ -79,8 +79,8 @@ void implication(void) {
   imply(1, 0);
 }
 
-/* As rlo__guard_simplify calls it: the form has a range, and the guard neither
- * always holds nor never. */
+/* The conditions of rlo__guard_simplify: the form has a range, and the guard
+ * neither always holds nor never. */
 void coprime(void) {
   const rlo_problem problem = any_problem();
   rlo_guard guard = any_guard();

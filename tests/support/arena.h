@@ -30,7 +30,7 @@ test_arena test_arena_make(int64_t shift_bytes,
  *  on. */
 void test_arena_upload(test_arena *arena, rlo_context *context);
 
-/** Whether `after` is as expected, guards and tensor; `details` says where it
+/** True if `after` is as expected, guards and tensor; `details` says where it
  *  is not. */
 bool test_arena_is_as_expected(const test_arena *arena,
                                char *details,

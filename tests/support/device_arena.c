@@ -276,7 +276,7 @@ static struct {
 typedef struct edge {
   uint8_t *mapping;
   size_t page_bytes, data_bytes;
-  /** Of the tensor among the data. */
+  /** The beginning of the tensor among the data. */
   int64_t begin;
   cl_mem buffer;
 } edge;
@@ -286,8 +286,8 @@ static void edge_init(edge *e,
                       const test_arena *a,
                       bool is_at_end) {
   e->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-  /* As far from a line as in the arena, so that the same kernel runs, and at a
-   * multiple of the element. */
+  /* The same distance from a line as in the arena, so that the same kernel
+   * runs, and at a multiple of the element. */
   int64_t step = LINE_BYTES;
   while (step % a->element_bytes != 0) {
     step += LINE_BYTES;
@@ -442,7 +442,8 @@ static uint64_t find_program(const test_device *device,
   static rlo_problem scratch;
   static rlo__launch launch;
   const rlo_device_info *info = rlo_context_device_info(device->context);
-  /* As the runtime has it: a plan is made for cache lines and for elements. */
+  /* The runtime's alignments: a plan is made for cache lines and for elements.
+   */
   int64_t src_alignment = greater(problem->unit_bits / 8, 1);
   int64_t dst_alignment = greater(rlo_problem_dst_unit_bits(problem) / 8, 1);
   int64_t line =

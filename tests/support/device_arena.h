@@ -27,7 +27,7 @@ int32_t test_case_count(int32_t all, int32_t usual, int32_t sanitized);
  *  elsewhere. */
 void test_device_optimise(bool optimises);
 
-/** Whether RELAYOUT_TEST_SHORT is set: for a simulator, which is slow, small
+/** True if RELAYOUT_TEST_SHORT is set: for a simulator, which is slow, small
  *  arrays and few cases. */
 bool test_is_short(void);
 
@@ -55,7 +55,7 @@ void test_device_write(cl_command_queue queue,
                        int64_t offset_bytes,
                        int64_t bytes,
                        const void *content);
-/** Whether the device is PoCL's. */
+/** True if the device is PoCL's. */
 bool test_device_is_pocl(const test_device *device);
 
 /** Its plans are of the GPU class, and it has memory of its own. */

@@ -18,7 +18,7 @@ typedef struct fake_transfer {
   void *to;
   int64_t bytes;
   int32_t peer;
-  /** Of a receive: the send whose message is read in the sender's memory. */
+  /** For a receive: the send whose message is read in the sender's memory. */
   struct fake_transfer *read;
   struct fake_transfer *next;
 } fake_transfer;

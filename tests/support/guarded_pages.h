@@ -22,7 +22,7 @@ test_guarded_pages test_guarded_pages_make(size_t size_bytes,
                                            bool is_at_end,
                                            uint8_t fill);
 
-/** Whether the room around the bytes is still all `fill`. */
+/** True if the room around the bytes is still all `fill`. */
 bool test_guarded_pages_are_kept(const test_guarded_pages *pages, uint8_t fill);
 
 void test_guarded_pages_release(test_guarded_pages *pages);

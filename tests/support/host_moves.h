@@ -15,8 +15,8 @@ typedef struct test_host_move {
   /** Run by rlo__host_mover_run with so many threads; 0: share by share, the
    *  last one first, each of which must write bytes of its own. */
   int32_t num_threads;
-  /** Of the memories' first bytes from a page that nobody may touch, or of
-   *  their ends from one. */
+  /** The distance of the memories' first bytes from a page that nobody may
+   * touch, or of their ends from one. */
   int64_t src_shift, dst_shift;
   bool is_at_end;
 } test_host_move;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /**
- * Whether this process runs with low thresholds (base/threshold.h). A program
+ * True if this process runs with low thresholds (base/threshold.h). A program
  * that links this file lowers them before main() as the environment says:
  * RELAYOUT_TEST_LOW is "all", or some of their names, separated by commas.
  */

@@ -10,7 +10,7 @@
  * that nobody wrote once something depends on them: the comparison of a result.
  */
 
-/** Whether the program runs under valgrind. */
+/** True if the program runs under valgrind. */
 bool test_memcheck_watches(void);
 
 /** Memory that nobody may touch from now on. */

@@ -81,7 +81,7 @@ if(EXISTS /proc/cpuinfo)
     list(GET pair 1 name)
     file(GLOB pocl_whole "${share}/kernel-x86_64*-${name}.bc")
     if(flags MATCHES " ${flag}( |$)" AND pocl_whole)
-      # Not in the folder that is made anew.
+      # It lies outside the folder that is made anew.
       get_filename_component(name "${pocl_whole}" NAME)
       set(pocl_reduced "${PROJECT_BINARY_DIR}/tests/pocl_library/${name}")
       file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/tests/pocl_library")

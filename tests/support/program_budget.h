@@ -40,7 +40,7 @@ void test_budget_deinit(test_budget *budget);
 /** Goes on to `phase` and clears the counts of cases. */
 void test_budget_enter(test_budget *budget, test_budget_phase phase);
 
-/** Whether a case whose program has this key is to run. */
+/** True if a case whose program has this key is to run. */
 bool test_budget_takes(test_budget *budget, uint64_t key);
 
 /** Makes `count` listed programs known, drawn by the seed: the same ones for

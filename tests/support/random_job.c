@@ -177,7 +177,7 @@ static int64_t least_of_message(void) {
   return text == NULL ? 0 : strtoll(text + strlen("suffices is "), NULL, 10);
 }
 
-/* Whether a piece does not fit into the memory of devices. */
+/* True if a piece does not fit into the memory of devices. */
 static bool is_about_devices(void) {
   return strstr(rlo_error_last()->message, "for a piece;") != NULL;
 }
@@ -300,7 +300,7 @@ static void expect_range(const test_job *job,
   }
 }
 
-/* Whether a byte is what it has to be. In a new destination, bits that the
+/* True if a byte is what it has to be. In a new destination, bits that the
  * problem does not write keep their value or become 0. */
 static bool is_right(const test_job *job, int64_t n, uint8_t got) {
   uint8_t written = job->written[n];

@@ -25,8 +25,8 @@ typedef struct test_job {
   /** What the storages had moved before it: it may have been submitted before,
    *  and cancelled. */
   int64_t read_before, written_before;
-  /** Of the submitted job, its passes together; shares in place of pieces do
-   *  not count. */
+  /** The counts of the submitted job, its passes together; shares in place of
+   * pieces do not count. */
   int64_t num_boxes, num_pieces;
   int32_t num_passes;
   /** Bytes of the destination beforehand, and what the oracle makes of them;
@@ -39,7 +39,7 @@ typedef struct test_job {
  *  job. */
 bool test_job_init(test_job *job, uint64_t seed, int number, int cut);
 
-/** Whether the problem adds to its destination, so that a job that was stopped
+/** True if the problem adds to its destination, so that a job that was stopped
  *  cannot be done again. */
 bool test_job_reads_destination(const test_job *job);
 
@@ -63,7 +63,7 @@ typedef struct test_job_counts {
   /** Jobs of several pieces, of several boxes, of a thousand pieces or more. */
   int with_pieces, with_boxes, with_thousands;
   int of_two_passes;
-  /** Of the jobs of several pieces: those that load indices, sum, or read their
+  /** The jobs of several pieces: those that load indices, sum, or read their
    *  destination. */
   int cut_loads, cut_sums, cut_additions;
 } test_job_counts;

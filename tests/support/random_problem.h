@@ -72,7 +72,7 @@ bool test_walk_next(test_walk *walk);
 /** The value of a form at the point. */
 int64_t test_walk_value(const test_walk *walk, const rlo_form *form);
 
-/** Whether each guard of this kind holds at the point. */
+/** True if each guard of this kind holds at the point. */
 bool test_walk_holds(const test_walk *walk, rlo_guard_kind kind);
 
 #endif

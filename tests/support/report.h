@@ -10,7 +10,7 @@
 typedef struct test_report {
   /** What messages call the struct. */
   const char *name;
-  /** Of this version's struct, and up to one of its fields. */
+  /** The size of this version's struct, and that up to one of its fields. */
   size_t bytes, older_bytes;
   rlo_status (*write)(void *out);
 } test_report;
@@ -20,7 +20,8 @@ typedef struct test_report {
  *  caller's struct, and it writes nothing where it refuses the size. */
 void expect_report_fits(const test_report *report);
 
-/** As expect_report_fits for one size, which is written, or refused. */
+/** Expects what expect_report_fits does, for one size, which is written, or
+ * refused. */
 void expect_report_written(const test_report *report, size_t bytes);
 void expect_report_refused(const test_report *report,
                            size_t bytes,

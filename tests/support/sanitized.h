@@ -2,7 +2,7 @@
 #ifndef RLO_TESTS_SUPPORT_SANITIZED_H
 #define RLO_TESTS_SUPPORT_SANITIZED_H
 
-/** Whether this is a build for a sanitizer, where time tells nothing. */
+/** True if this is a build for a sanitizer, where time tells nothing. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TEST_IS_SANITIZED 1
 #elif defined(__has_feature)
@@ -15,7 +15,7 @@
 #define TEST_IS_SANITIZED 0
 #endif
 
-/** Whether a limit of time tells something of the code: not under a sanitizer,
+/** True if a limit of time tells something of the code: not under a sanitizer,
  * nor by a processor that is emulated (RLO__TESTS_ARE_EMULATED of
  * tests/CMakeLists.txt). */
 #if defined(RLO__TESTS_ARE_EMULATED)

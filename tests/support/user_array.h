@@ -8,7 +8,7 @@
 /** A transposition of an array of the size that users have. */
 typedef struct test_user_array {
   int32_t rank;
-  /** Of the source, from the most major. */
+  /** The dimensions of the source, from the most major. */
   int64_t dims[4];
   /** Destination dimension k is source dimension permutation[k]. */
   int32_t permutation[4];

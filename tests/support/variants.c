@@ -364,8 +364,8 @@ static void note_kind(void *payload,
   into->numbers[place] = ++into->count;
 }
 
-/* Of the kinds that have a variant, or of all where it is -1, the one with most
- * that is new for what it costs; -1: none has anything. */
+/* Finds, among the kinds that have a variant, or all where it is -1, the one
+ * with most that is new for what it costs; -1: none has anything. */
 static int32_t find_best(const kinds *all,
                          int32_t variant,
                          const test_variant_set *reached) {

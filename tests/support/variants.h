@@ -55,7 +55,7 @@ typedef struct test_variant_case {
   bool is_aligned;
 } test_variant_case;
 
-/** Whether a case is wanted. */
+/** True if a case is wanted. */
 typedef bool (*test_variant_filter)(const test_variant_case *c);
 
 typedef void (*test_variant_fn)(void *payload,

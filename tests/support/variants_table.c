@@ -210,7 +210,7 @@ const test_pair test_variant_pairs[] = {
     {"?[10,12,9]{2,1,0:T(8,8,9)}", "?[10,12,9]{2,1,0:T(3,5,9)fill(one)}", "",
      true},
     {"?[10,12,9]{2,1,0:T(8,8,9)}", "?[10,12,9]{2,1,0:T(3,5,9)}", "", true},
-    /* As many guards as a kernel takes, of either kind. */
+    /* The most guards that a kernel takes, of either kind. */
     {"?[3,3,3,3]", "?[3,3,3,3]{3,2,1,0:pad(4,4,4,4)fill(one)}", "", true},
     {"?[2,2,2,2,65]", "?[2,2,2,2,65]{4,3,2,1,0:pad(3,3,3,3,66)fill(one)}", "",
      true},

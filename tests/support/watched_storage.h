@@ -27,16 +27,16 @@ typedef struct watched_storage {
   test_storage_kind kind;
   rlo_storage *storage;
   int64_t bytes;
-  /** Of the traits; 1 of memory. */
+  /** The granule of the traits; 1 for memory. */
   int64_t granule_bytes;
-  /** Of memory and functions: `bytes` bytes in a block of the heap, which is
+  /** For memory and functions: `bytes` bytes in a block of the heap, which is
    *  no longer where a sanitizer watches its ends. */
   uint8_t *block, *memory;
-  /** Of a file, and where the storage begins in it. */
+  /** The descriptor of a file, and where the storage begins in it. */
   int fd;
   int64_t file_offset;
 
-  /** Of functions. Calls of read and write so far. */
+  /** For functions: calls of read and write so far. */
   atomic_int num_calls;
   /** The number of the call, from 1, that fails, with `failure`; 0: none. */
   int fails_at;
@@ -73,7 +73,7 @@ void watched_storage_get_durable(watched_storage *watched, void *out_content);
 /** Copies what it holds, and checks what is around it. */
 void watched_storage_get(const watched_storage *watched, void *out_content);
 
-/** Whether its bytes lie in memory, where jobs may use them. */
+/** True if its bytes lie in memory, where jobs may use them. */
 bool watched_storage_is_memory(const watched_storage *watched);
 
 /** Releases it; whatever uses it must have ended. */

@@ -33,7 +33,7 @@ static void free_entry(void) {
 
 RLO_FIXTURE(make_entry, free_entry);
 
-/** Whether a decoder takes these bytes. They lie at the end of their memory, so
+/** True if a decoder takes these bytes. They lie at the end of their memory, so
  *  that a sanitizer sees who reads on. */
 static bool is_taken(decode_fn *decode, const uint8_t *data, size_t bytes) {
   uint8_t *copy = malloc(bytes == 0 ? 1 : bytes);

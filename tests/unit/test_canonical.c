@@ -173,7 +173,7 @@ RLO_TEST(test_canonical__drops_an_implied_guard) {
   ck_assert_int_eq(problem.guards[0].limit, 20);
 }
 
-/* Whether it moves what it did before. */
+/* True if it moves what it did before. */
 static void expect_same_map(void) {
   static uint8_t bytes[4096];
   static uint8_t before[4096];

@@ -66,7 +66,7 @@ static void count_step(void *payload,
   ++*(int *)payload;
 }
 
-/* Whether no step changes it any more. */
+/* True if no step changes it any more. */
 static bool is_canonical(int32_t max_unit_bits) {
   int steps = 0;
   return rlo_problem_canonicalize(

@@ -109,9 +109,8 @@ static size_t count_files(void) {
   rlo__directory folder;
   rlo__directory_file *files = NULL;
   size_t count = 0;
-  ck_assert_int_eq(
-      rlo__directory_open(folder_path, geteuid(), false, &folder),
-      RLO_OK);
+  ck_assert_int_eq(rlo__directory_open(folder_path, geteuid(), false, &folder),
+                   RLO_OK);
   ck_assert_int_eq(rlo__directory_list(&folder, &files, &count), RLO_OK);
   rlo__free(files);
   rlo__directory_close(&folder);
@@ -416,7 +415,7 @@ RLO_TEST(test_disk_cache__drops_what_was_unused_for_longest) {
   ck_assert_uint_eq(count_files(), 2);
 }
 
-/* As much as the limit and not a byte more. */
+/* The cache holds its limit and not a byte more. */
 RLO_TEST(test_disk_cache__may_be_as_large_as_its_limit) {
   struct stat entry;
   char path[256];

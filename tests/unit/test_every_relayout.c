@@ -37,7 +37,7 @@ typedef struct every_case {
   int32_t permutation[MOST_RANK];
   /** The source's dimensions, and the destination's, from the most major. */
   int32_t src_order[MOST_RANK], dst_order[MOST_RANK];
-  /** Of the destination's dimensions. */
+  /** The padding of the destination's dimensions. */
   int64_t low[MOST_RANK], high[MOST_RANK];
   bool is_padded;
 } every_case;

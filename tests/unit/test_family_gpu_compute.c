@@ -45,7 +45,7 @@ static const sum_case sums[] = {
     {"f32[7,3000]", 1, 1024, 1, 16, 4, 4, 1},
     {"f32[40000000]", 0, 1024, 1, 16, 1, 16, 31},
     {"f32[100000,8]", 0, 1024, 0, 4, 8, 8, 4},
-    /* Not below a sector, but for cells that are shorter. */
+    /* Tiles are not below a sector, but for cells that are shorter. */
     {"u8[100,512]", 0, 1024, 0, 8, 32, 1, 1},
     {"f64[5000,3]", 0, 1024, 0, 8, 4, 8, 1},
     /* Rows too short for sixteen work-items. */

@@ -370,7 +370,7 @@ RLO_TEST(test_family_gpu_packed__words_are_shifted_only_where_runs_are) {
       {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,66)}", 16, 1},
       {"u8[64,4]{1,0}", "u8[64,4]{:strides(1,68)offset(2)}", 16, 1},
       {"f32[64,4]{1,0}", "f32[64,4]{0,1}", 4, 0},
-      /* Of four copies: the distance between them counts too. */
+      /* For four copies, the distance between them counts too. */
       {"u8[64,500,64]", "u8[64,500,64]{0,1,2}", 16, 0},
       {"u8[64,500,64]", "u8[64,500,64]{:strides(1,68,34000)}", 16, 1},
   };

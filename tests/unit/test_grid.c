@@ -2,7 +2,7 @@
 #include "plan/grid.h"
 #include "support/suite.h"
 
-/* As kernels divide. */
+/* The quotient as kernels compute it. */
 static uint32_t quotient(uint32_t n, uint32_t magic, int32_t log2) {
   return (uint32_t)(((uint64_t)(n + n) * magic) >> 32) >> log2;
 }

@@ -200,7 +200,7 @@ RLO_TEST(test_ir_limits__a_destination_has_so_many_axes_at_most) {
                  RLO_UNSUPPORTED,
                  "the destination has more than 48 physical dimensions of "
                  "extent above 1");
-  /* As a source it has a quotient for each dimension. */
+  /* A source has a quotient for each dimension. */
   expect_refusal(
       rlo_relayout_lower(&dst, &src, NULL, &problem),
       RLO_UNSUPPORTED,

@@ -183,7 +183,7 @@ RLO_TABLE_TEST(test_npy__reads_what_numpy_writes, headers) {
   }
 }
 
-/* As ml_dtypes writes bfloat16, float8_e4m3fn and int4. */
+/* The types that ml_dtypes writes for bfloat16, float8_e4m3fn and int4. */
 RLO_TEST(test_npy__reads_elements_of_unknown_type) {
   static const struct {
     const char *descr;

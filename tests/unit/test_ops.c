@@ -105,7 +105,7 @@ typedef struct slice_case {
   int32_t wanted[4];
 } slice_case;
 
-/* Of 1 2 3 4. */
+/* Slices of 1 2 3 4. */
 static const slice_case slice_cases[] = {
     {0, 3, 2, 2, {1, 3}},
     {-1, -4, -1, 3, {4, 3, 2}},
@@ -332,7 +332,7 @@ RLO_TEST(test_ops__tells_the_bytes_of_its_memories) {
   rlo_problem_list_release(list);
 }
 
-/* Of a row-major operand nothing is left to do, whatever the ranks. */
+/* A row-major operand leaves nothing to do, whatever the ranks. */
 RLO_TEST(test_ops__reshape_of_plain_is_a_copy) {
   int64_t twos[30];
   for (int32_t k = 0; k < 30; ++k) {

@@ -26,7 +26,8 @@ static void begin(const int64_t *dims, int32_t rank) {
   expect_ok(rlo_chain_create(&shape, &chain));
 }
 
-/* Of an operand 1, 2, 3, ...; how many problems it took. */
+/* Expects the result of an operand 1, 2, 3, ...; returns how many problems it
+ * took. */
 static int32_t expect(const int32_t *wanted, int count) {
   int32_t from[64];
   int32_t got[64];

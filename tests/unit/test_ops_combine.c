@@ -230,7 +230,7 @@ RLO_TEST(test_ops_combine__options_of_an_older_header) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   options.struct_size = offsetof(rlo_combine_options, beta);
   options.alpha = 0.5;
-  /* Not read. */
+  /* These are not read. */
   options.beta = (double)NAN;
   options.compute_type = (rlo_dtype)77;
   expect_ok(rlo_relayout_combine(&shape, &shape, NULL, &options, &problem));

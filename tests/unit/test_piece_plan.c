@@ -291,7 +291,7 @@ RLO_TABLE_TEST(test_piece_plan__equal_pieces_for_devices_that_share_memory,
   ck_assert_int_le(most * c->num_pieces, whole.dst_bytes / 16 * 17 + 64);
 }
 
-/* Of a triangle each part has other bytes: more regions than are looked at. */
+/* Each part of a triangle has other bytes: more regions than are looked at. */
 RLO_TEST(test_piece_plan__parts_that_all_differ) {
   enum { SIZE = 4000 };
 

@@ -278,7 +278,7 @@ static void expect_least(void) {
   *limit = least;
   budget.box_bytes = rlo__max(budget.box_bytes, budget.piece_bytes);
   rlo_status status = make();
-  /* Of pieces that are large enough, there may be no room for several. */
+  /* There may be no room for several pieces that are large enough. */
   if (status == RLO_OUT_OF_RANGE && !is_host) {
     budget.host_bytes = least_of_message();
     status = make();

@@ -53,7 +53,7 @@ static bool draw(void) {
   if (test_random_once_in(&random, 2)) {
     static const int32_t widths[] = {0, 16, 128};
     rlo_problem canonical = whole.problem;
-    /* Not of forms where two guarded points have one cell. */
+    /* Forms where two guarded points have one cell are left out. */
     if (rlo_problem_canonicalize(
             &canonical, widths[test_random_in(&random, 0, 2)], NULL, NULL) ==
         RLO_OK) {
@@ -92,7 +92,7 @@ static void expect_whole(int32_t axis, int64_t cut) {
          cut);
 }
 
-/* Whether the axis could be cut. */
+/* True if the axis could be cut. */
 static bool expect_cut(int32_t axis, int64_t cut) {
   int64_t begins[RLO_MAX_AXES] = {0};
   int64_t ends[RLO_MAX_AXES];

@@ -218,7 +218,7 @@ RLO_LOOP_TEST(test_pjrt__refuses, 0, NUM_FAULTS) {
       order[0] = (INT64_C(1) << 32) + 1;
       break;
     case ORDER_NEGATIVE:
-      /* As an unsigned index, 1. */
+      /* It is 1 as an unsigned index. */
       order[0] = INT64_MIN + 1;
       break;
     case TILE_ZERO:

@@ -221,7 +221,7 @@ RLO_TEST(test_planner__checks_alignments) {
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
   ck_assert_int_eq(plan.choice.dst_alignment_bytes, 1);
   ck_assert_int_eq(plan.problem.unit_bits, 8);
-  /* Of 48 the power of two counts. */
+  /* The power of two in 48 counts. */
   plan.device.base_alignment_bytes = 48;
   test_plan_lower("u8[63]{0}", "u8[63]{0}", NULL, &plan.problem);
   ck_assert_int_eq(test_plan_try(&plan, NULL, 0, 0), RLO_OK);
@@ -371,7 +371,7 @@ RLO_TEST(test_planner__predictions_are_exact_where_they_win) {
   ck_assert_int_gt(num_cut, 0);
 }
 
-/* Of this thread: other work on the machine is no part of a plan. */
+/* The time of this thread: other work on the machine is no part of a plan. */
 static double seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

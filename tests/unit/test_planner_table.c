@@ -149,7 +149,7 @@ RLO_TABLE_TEST(test_planner__chooses_what_suits, cases) {
   ck_assert(rlo__launch_equal(&launch, &plan.launch));
 }
 
-/* Of rows, hardware looks ahead along the runs of a block; not across pages,
+/* Hardware looks ahead along the runs of a block; not across pages,
  * nor where pages have several of its rows. */
 RLO_TEST(test_planner__prefetches_where_hardware_does_not) {
   static const struct {

@@ -390,7 +390,7 @@ static rlo_status count_piece(void *user,
   return RLO_OK;
 }
 
-/* Whether two of the devices have so few pieces that a test can list all. */
+/* True if two of the devices have so few pieces that a test can list all. */
 static bool is_short(const rlo_redistribution *plan) {
   enum { MAX_PIECES = 100000 };
 

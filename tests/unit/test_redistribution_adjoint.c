@@ -128,7 +128,7 @@ static double dot(const test_memory *a, const test_memory *b) {
 /* The sum over the devices of <gradient, value>; copies together count once, if
  * `copies_are_one`. */
 static double dot_all(const pair *p, int side, bool copies_are_one) {
-  enum { MULTIPLE = 840 }; /* Of 1 to 8 copies. */
+  enum { MULTIPLE = 840 }; /* The sum is of 1 to 8 copies. */
 
   double sum = 0;
   for (int64_t device = 0; device < p->num_devices; ++device) {
@@ -179,7 +179,7 @@ static void check_adjoint(pair *p,
   rlo_redistribution_release(adjoint);
 }
 
-/* Whether the destination is a list of boxes, one of them on several devices.
+/* True if the destination is a list of boxes, one of them on several devices.
  */
 static bool has_box_copies(const pair *p) {
   bool has = false;

@@ -163,7 +163,7 @@ static void check_random_pair(uint64_t seed, int64_t num_devices) {
     dims[0][d] = test_random_in(&random, 1, 50);
   }
   rlo_permutation_apply(permutation, RANK, dims[0], dims[1]);
-  /* Of 4 bits, pieces are rounded up to whole bytes. */
+  /* Pieces of elements of 4 bits are rounded up to whole bytes. */
   for (int k = 0; k < 2; ++k) {
     rlo_dtype dtype = seed % 2 == 0 ? RLO_DTYPE_F32 : RLO_DTYPE_S4;
     expect_ok(rlo_shape_make(dtype, dims[k], RANK, &shapes[k]));

@@ -197,7 +197,7 @@ RLO_TEST(test_service_faults__a_release_cancels) {
   rlo_service_release(own);
   rlo_job_info info = transpose_job_info(&t);
   ck_assert(info.state == RLO_JOB_CANCELLED || info.state == RLO_JOB_DONE);
-  /* Of a job that nobody has, nothing is left. */
+  /* A job that nobody has leaves nothing. */
   expect_ok(rlo_service_create(NULL, 0, NULL, &own));
   rlo_job_release(t.job);
   transpose_job_submit(&t, own);

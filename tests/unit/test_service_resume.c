@@ -147,7 +147,7 @@ RLO_LOOP_TEST(test_service_resume__only_what_is_missing, 0, 2) {
   t.dst.fails_at = 0;
   transpose_job_submit(&t, single);
   transpose_job_expect(&t);
-  /* Of all boxes two were in work. */
+  /* Two of all boxes were in work. */
   ck_assert_int_le(atomic_load(&t.dst.num_calls) * num_boxes,
                    2 * num_writes + num_boxes);
   ck_assert_int_le(atomic_load(&t.src.num_calls) * num_boxes,
@@ -284,7 +284,7 @@ static bool draw_job(test_job *job, uint64_t seed, int number) {
   for (int32_t a = 0; a < job->problem.problem.num_axes; ++a) {
     points *= job->problem.problem.extents[a];
   }
-  /* Of a small one: each flush takes its time. */
+  /* The job is a small one: each flush takes its time. */
   if (job->dst.kind == TEST_STORAGE_FUNCTIONS &&
       job->src.kind != TEST_STORAGE_FILE && points <= 1500 &&
       job->indices.kind != TEST_STORAGE_FILE &&
@@ -318,7 +318,7 @@ static int64_t lose_power(rlo_service *own,
     restore_journal(&loss);
     ck_assert(draw_job(&second, seed, number));
     memcpy(second.dst.memory, loss.durable, (size_t)second.dst.bytes);
-    /* As they were found to be enough. */
+    /* The options were found to be enough. */
     second.options = options;
     second.options.indices = second.indices.storage;
     second.src.on_call = NULL;

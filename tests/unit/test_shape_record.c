@@ -26,7 +26,7 @@ RLO_TEST(test_shape_record__reads_what_it_wrote) {
 }
 
 RLO_TEST(test_shape_record__keeps_the_largest_numbers) {
-  /* As many numbers as a shape can take: every entry is there. */
+  /* A shape of as many numbers as possible: every entry is there. */
   rlo_shape shape;
   rlo_shape back;
   int64_t record[RLO__SHAPE_RECORD_MAX];

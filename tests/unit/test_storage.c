@@ -165,7 +165,7 @@ typedef struct user {
   int num_calls, num_released;
   int64_t reserved_bytes;
   rlo_status status;
-  /** Of the failure; NULL: none is set. */
+  /** The message of the failure; NULL: none is set. */
   const char *message;
 } user;
 

@@ -32,7 +32,7 @@ enum {
 
 static struct {
   int fd;
-  /** Of the storage. */
+  /** The part of the file that the storage has. */
   int64_t offset, bytes;
   rlo_storage *storage;
 } file;
@@ -93,7 +93,7 @@ static void expect_content(void) {
       ck_abort_msg("byte %" PRId64 " of the file is wrong", n);
     }
   }
-  /* Not longer than before either. */
+  /* The file is not longer than before either. */
   ck_assert_int_eq(lseek(file.fd, 0, SEEK_END), FILE_BYTES);
 }
 
@@ -101,7 +101,7 @@ static void expect_content(void) {
 
 typedef struct aligned_case {
   int64_t position, bytes, memory;
-  /** Of the bytes, past the page cache: read, and written. */
+  /** The bytes that pass the page cache by: read, and written. */
   int64_t direct_read, direct_written;
 } aligned_case;
 

@@ -139,7 +139,7 @@ typedef struct script {
   rlo_storage *storage;
   /** What the part of the file is to hold: what was confirmed. */
   char wanted[BYTES];
-  /** Whether a byte may be otherwise: a write of it has failed. */
+  /** True if a byte may be otherwise: a write of it has failed. */
   bool is_open[BYTES];
 } script;
 

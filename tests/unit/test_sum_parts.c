@@ -66,7 +66,7 @@ static const struct {
     {{{1023, 1, 0}}, ENOUGH, 0, 0, 0, "too few points"},
     {{{1024, 1, 0}}, ENOUGH, 0, 0, 0, "too few points"},
     {{{1025, 1, 0}}, ENOUGH, 0, 0, 0, "too few points"},
-    /* As many parts as fit. */
+    /* There are as many parts as fit. */
     {{{M, 1, 0}}, 31, 4, M / 4, 0, NULL},
     {{{M, 1, 0}}, 8, 2, M / 2, 0, NULL},
     {{{M + 1, 1, 0}}, 15, 2, M / 2, 1, "fits three"},

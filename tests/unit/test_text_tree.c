@@ -381,7 +381,7 @@ RLO_TEST(test_text_tree__survives_every_failed_allocation) {
   ck_assert_int_gt(nth, 4);
 }
 
-/* Of this thread: other work on the machine is no part of a tree. */
+/* The time of this thread: other work on the machine is no part of a tree. */
 static double now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -30,7 +30,7 @@ static rlo_status write_numpy_view(void *out) {
   return rlo_shape_from_numpy("<f4", dims, NULL, 2, RLO_AVAILABLE_UNKNOWN, out);
 }
 
-/* Of no layout, which is row-major. */
+/* Writes the view of no layout, which is row-major. */
 static rlo_status write_plain_view(void *out) {
   return rlo_shape_from_pjrt(
       RLO_DTYPE_F32, dims, 2, NULL, RLO_AVAILABLE_UNKNOWN, out);

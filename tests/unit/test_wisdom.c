@@ -274,14 +274,14 @@ static const struct {
     {GOOD RECORD, 1, 0},
     {GOOD "\n# a remark\n" RECORD, 1, 0},
     {"relayout-wisdom\t1\n", 0, 0},
-    /* Of another table, driver, device. */
+    /* Wisdom of another table, driver, device. */
     {HEAD "000000000007ab1f\n" RECORD, 0, 1},
     {"relayout-wisdom\t1\ndevice\tcpu of a "
      "kind\t3.2\t000000000007ab1e\n" RECORD,
      0,
      1},
     {"relayout-wisdom\t1\ndevice\tcpu\t3.1\t000000000007ab1e\n" RECORD, 0, 1},
-    /* Of no family and no way. */
+    /* Lines that name no family and no schedule. */
     {GOOD PROBLEM "\t64\t0.871\tcpu\tweave\tdefault\tnote\n", 0, 1},
     {GOOD PROBLEM "\t64\t0.871\tcpu\ttile\tsideways\tnote\n", 0, 1},
     {GOOD PROBLEM "\t64\t0.871\tgpu\tskinny\tdefault\tnote\n", 0, 1},
@@ -381,7 +381,7 @@ RLO_TEST(test_wisdom__what_others_know_is_kept) {
   rlo__wisdom_count count;
   ck_assert_int_eq(rlo__wisdom_import(&wisdom, own, sizeof own - 1, &count),
                    RLO_OK);
-  /* Of this device, what is known is told by the wisdom, and what was measured
+  /* The wisdom tells what is known of this device, and what was measured
    * with other kernels is dropped. */
   char *text = export_with(
       "relayout-wisdom\t1\n"

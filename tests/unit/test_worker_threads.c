@@ -18,7 +18,7 @@ static int32_t numbers[NUM_JOBS];
 typedef struct numbered_job {
   rlo__job job;
   int32_t number;
-  /** To be destroyed; NULL: none. */
+  /** The worker to destroy; NULL: none. */
   rlo__worker *worker;
 } numbered_job;
 

@@ -12,7 +12,7 @@
  * goes through it twice (support/program_budget.h).
  */
 
-/** Whether no budget limits the cases: RELAYOUT_TEST_ALL is set. */
+/** True if no budget limits the cases: RELAYOUT_TEST_ALL is set. */
 bool bytes_is_all(void);
 
 /** Every pair of support/device_table.c by every family. */

@@ -177,7 +177,7 @@ static void grow(growing *g, rlo_dtype dtype) {
 
 typedef struct tally {
   int64_t ran, specialized, problems;
-  /** Of those that are compiled one by one. */
+  /** The most of those that are compiled one by one. */
   int64_t max_specialized;
 } tally;
 

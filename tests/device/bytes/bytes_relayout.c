@@ -7,13 +7,13 @@
 #include "plan/family.h"
 #include "support/device_table.h"
 
-/* Whether a family bakes the problem into its program, which then has to be
+/* True if a family bakes the problem into its program, which then has to be
  * compiled for each case. */
 static bool is_specialized(const char *family) {
   return strcmp(family, "gather") == 0;
 }
 
-/* Whether a family compiles more in than most: short extents. */
+/* True if a family compiles more in than most: short extents. */
 static bool has_many_programs(const rlo__family *family) {
   return family->device_class == RLO_DEVICE_CLASS_GPU ||
          strcmp(family->name, "packed") == 0;

@@ -49,7 +49,7 @@ typedef struct sample {
 } sample;
 
 static test_outcome run_one(const test_case *c, bool may_specialize) {
-  /* Whether the planner would bake is known only by asking it. */
+  /* Only the planner knows if it would bake. */
   static rlo_problem problem;
   expect_ok(rlo_relayout_lower(c->src, c->dst, c->permutation, &problem));
   rlo_plan *plan = NULL;
