@@ -178,12 +178,14 @@ static void do_work(rlo_service *service,
 static void run_thread(void *payload) {
   const rlo__service_thread *thread = payload;
   rlo_service *service = thread->service;
-  int32_t number = thread->lane_number;
-  rlo__lane *lane = number >= 0 ? &service->lanes[number] : NULL;
+  int64_t number =
+      thread - service->threads - service->limits.options.io_threads;
+  int32_t lane_number = (int32_t)rlo__max(-1, number);
+  rlo__lane *lane = lane_number >= 0 ? &service->lanes[lane_number] : NULL;
   rlo__job_work work;
   rlo__mutex_lock(&service->mutex);
   for (;;) {
-    if (take(service, number, &work)) {
+    if (take(service, lane_number, &work)) {
       do_work(service, &work, lane);
     } else if (service->is_ending) {
       break;
@@ -211,10 +213,7 @@ static rlo_status start_threads(rlo_service *service) {
   }
   while (service->num_threads < num_wanted) {
     rlo__service_thread *thread = &service->threads[service->num_threads];
-    int32_t lane_number =
-        service->num_threads - service->limits.options.io_threads;
-    *thread = (rlo__service_thread){
-        .service = service, .lane_number = lane_number < 0 ? -1 : lane_number};
+    thread->service = service;
     RLO_TRY(rlo__thread_start(run_thread, thread, &thread->thread));
     ++service->num_threads;
   }
@@ -227,18 +226,6 @@ rlo_status rlo__service_add(rlo_service *service, rlo_job *job) {
   ++service->num_unended;
   rlo__cond_signal(&service->conds[RLO__SERVICE_NEWS]);
   return RLO_OK;
-}
-
-/* Ends the threads, without the mutex. No job may be left. */
-static void stop(rlo_service *service) {
-  rlo__mutex_lock(&service->mutex);
-  service->is_ending = true;
-  rlo__cond_broadcast(&service->conds[RLO__SERVICE_NEWS]);
-  rlo__cond_broadcast(&service->conds[RLO__SERVICE_LANE_NEWS]);
-  rlo__mutex_unlock(&service->mutex);
-  for (int32_t n = 0; n < service->num_threads; ++n) {
-    rlo__thread_join(&service->threads[n].thread);
-  }
 }
 
 /* ---------------------------------------------------------------- lifecycle */
@@ -273,6 +260,7 @@ static rlo_status check_contexts(rlo_context *const *contexts,
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "%" PRId32 " contexts, below 0", num_contexts);
   }
+  RLO_REQUIRE_LIST(contexts, num_contexts);
   for (int32_t n = 0; n < num_contexts; ++n) {
     if (contexts[n] == NULL) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT, "context %" PRId32 " is NULL", n);
@@ -318,7 +306,6 @@ rlo_status rlo__service_create(rlo_context *const *contexts,
                                rlo_service **out_service) {
   RLO_REQUIRE(out_service);
   *out_service = NULL;
-  RLO_REQUIRE_LIST(contexts, num_contexts);
   RLO_TRY(check_contexts(contexts, num_contexts));
   rlo__service_limits limits = {.num_lanes = num_contexts,
                                 .max_buffer_bytes = INT64_MAX};
@@ -353,14 +340,18 @@ rlo_status rlo_service_create(rlo_context *const *contexts,
       contexts, num_contexts, options, false, out_service);
 }
 
-/* In a child of fork the threads, and with them the locks, are the parent's. */
-static bool is_here(const rlo_service *service) {
-  return service != NULL && service->pid == getpid();
+/* Takes the mutex; false for NULL, and in a child of fork, where the threads,
+ * and with them the locks, are the parent's. */
+static bool lock(rlo_service *service) {
+  bool is_here = service != NULL && service->pid == getpid();
+  if (is_here) {
+    rlo__mutex_lock(&service->mutex);
+  }
+  return is_here;
 }
 
 rlo_service *rlo_service_retain(rlo_service *service) {
-  if (is_here(service)) {
-    rlo__mutex_lock(&service->mutex);
+  if (lock(service)) {
     ++service->num_user_references;
     rlo__mutex_unlock(&service->mutex);
   }
@@ -387,22 +378,26 @@ static void cancel_all(rlo_service *service) {
 }
 
 void rlo_service_release(rlo_service *service) {
-  if (!is_here(service)) {
+  if (!lock(service)) {
     return;
   }
-  rlo__mutex_lock(&service->mutex);
   bool is_last = --service->num_user_references == 0;
   if (is_last) {
     cancel_all(service);
     while (service->num_unended > 0) {
       rlo__cond_wait(&service->conds[RLO__SERVICE_ENDED], &service->mutex);
     }
+    service->is_ending = true;
+    rlo__cond_broadcast(&service->conds[RLO__SERVICE_NEWS]);
+    rlo__cond_broadcast(&service->conds[RLO__SERVICE_LANE_NEWS]);
   }
   rlo__mutex_unlock(&service->mutex);
   if (!is_last) {
     return;
   }
-  stop(service);
+  for (int32_t n = 0; n < service->num_threads; ++n) {
+    rlo__thread_join(&service->threads[n].thread);
+  }
   free_lanes(service);
   /* Nobody can take these jobs any more. The last of a job's references frees
    * it, if there is one. */
@@ -419,8 +414,7 @@ void rlo_service_release(rlo_service *service) {
 }
 
 void rlo_service_cancel_all(rlo_service *service) {
-  if (is_here(service)) {
-    rlo__mutex_lock(&service->mutex);
+  if (lock(service)) {
     cancel_all(service);
     rlo__mutex_unlock(&service->mutex);
   }
@@ -479,10 +473,9 @@ rlo_status rlo_job_wait(rlo_job *job, int64_t timeout_ms, bool *out_has_ended) {
 }
 
 int rlo_service_poll_fd(rlo_service *service) {
-  if (!is_here(service)) {
+  if (!lock(service)) {
     return -1;
   }
-  rlo__mutex_lock(&service->mutex);
   if (service->poll_fd < 0) {
     open_poll(service);
   }
@@ -492,10 +485,9 @@ int rlo_service_poll_fd(rlo_service *service) {
 }
 
 rlo_job *rlo_service_take_ended(rlo_service *service) {
-  if (!is_here(service)) {
+  if (!lock(service)) {
     return NULL;
   }
-  rlo__mutex_lock(&service->mutex);
   rlo_job *job = take_untaken(service, NULL);
   if (job != NULL) {
     ++job->num_references;
@@ -536,8 +528,7 @@ void rlo_job_cancel(rlo_job *job) {
 }
 
 rlo_job *rlo_job_retain(rlo_job *job) {
-  if (job != NULL && is_here(job->service)) {
-    rlo__mutex_lock(&job->service->mutex);
+  if (job != NULL && lock(job->service)) {
     ++job->num_references;
     rlo__mutex_unlock(&job->service->mutex);
   }
@@ -545,11 +536,10 @@ rlo_job *rlo_job_retain(rlo_job *job) {
 }
 
 void rlo_job_release(rlo_job *job) {
-  if (job == NULL || !is_here(job->service)) {
+  if (job == NULL || !lock(job->service)) {
     return;
   }
   rlo_service *service = job->service;
-  rlo__mutex_lock(&service->mutex);
   bool is_dead = --job->num_references == 0 && job->phase == RLO__PHASE_ENDED;
   if (is_dead && job->is_untaken) {
     take_untaken(service, job);

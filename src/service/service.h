@@ -29,12 +29,9 @@ typedef struct rlo__job_list {
   rlo_job *first, *last;
 } rlo__job_list;
 
-/** A thread, and the context whose pieces it runs, if any. */
 typedef struct rlo__service_thread {
   struct rlo_service *service;
   rlo__thread thread;
-  /** -1: no lane's. */
-  int32_t lane_number;
 } rlo__service_thread;
 
 /** Below: guarded by the mutex, but for what is constant. */
