@@ -27,8 +27,8 @@ typedef struct bands {
   /** Canonical. */
   rlo_problem problem;
   const rlo__piece_budget *budget;
-  /** Granule and length of the source. */
-  int64_t granule_bytes, storage_bytes;
+  /** Without boxes and pieces. */
+  rlo__piece_grid grid;
   int64_t unit_bytes;
   /** The least parts of axes that are whole bytes, and granules. */
   int64_t atoms[RLO_MAX_AXES];
@@ -97,10 +97,10 @@ static rlo_status part_bytes(const bands *b,
     }
     return RLO_OK;
   }
-  rlo__piece_grid grid = {&b->problem, extents, extents};
+  rlo__piece_grid grid = b->grid;
   rlo__tally tally;
-  RLO_TRY(
-      rlo__grid_tally(&grid, side, b->granule_bytes, b->storage_bytes, &tally));
+  grid.box = grid.piece = extents;
+  RLO_TRY(rlo__grid_tally(&grid, side, &tally));
   *out_bytes = tally.max_bytes;
   return RLO_OK;
 }
@@ -140,7 +140,7 @@ static rlo_status fill(const bands *b,
                        int64_t max_bytes,
                        int64_t *extents) {
   int32_t order[RLO_MAX_AXES];
-  rlo__grid_order(&b->problem, side, order, NULL);
+  rlo__grid_rank_axes(&b->problem, side, order, NULL);
   memcpy(extents, b->atoms, sizeof b->atoms);
   for (int32_t n = 0; n < b->problem.num_axes; ++n) {
     int32_t axis = order[n];
@@ -258,51 +258,43 @@ static rlo_status find_parts(bands *b,
 
 /* -------------------------------------------------------------------- plans */
 
+/* Writes a plan. Its tiles are as long as their parts of the destination. */
 static rlo_status write_plan(const bands *b,
                              rlo__problem_side gathered,
                              const int64_t *box,
+                             rlo__tally out_boxes[2],
                              rlo__piece_plan *out) {
+  rlo__piece_grid grid = b->grid;
+  rlo__tally tiles[2];
+  *out = (rlo__piece_plan){.num_boxes = 0};
   out->problem = b->problem;
-  out->gathered = gathered;
-  out->is_tiled[gathered == SRC ? DST : SRC] = true;
-  memcpy(out->box, box, sizeof out->box);
-  memcpy(out->piece, b->tiles, sizeof out->piece);
+  grid.box = grid.piece = box;
+  RLO_TRY(rlo__grid_tally_both(&grid, out_boxes));
+  grid.piece = b->tiles;
+  RLO_TRY(rlo__grid_tally_both(&grid, tiles));
+  RLO_TRY(rlo__piece_plan_write(&grid, gathered, out_boxes, tiles, out));
+  out->is_tiled[rlo__other_side(gathered)] = true;
   memcpy(out->band, b->bands, sizeof out->band);
   RLO_TRY(part_bytes(b, DST, b->bands, &out->shift_bytes));
   out->shift_bytes *= 2;
-  RLO_TRY(part_bytes(b, gathered, box, &out->box_bytes[gathered]));
-  RLO_TRY(part_bytes(b, DST, b->tiles, &out->piece_bytes[DST]));
-  const rlo__piece_grid grids[2] = {{&b->problem, box, box},
-                                    {&b->problem, box, b->tiles}};
-  RLO_TRY(rlo__grid_count(&grids[0], &out->num_boxes));
-  return rlo__grid_count(&grids[1], &out->num_pieces);
+  return RLO_OK;
 }
 
 static rlo_status write_plans(const bands *b, rlo__piece_plan out[2]) {
-  rlo__piece_plan *first = &out[0];
   rlo__piece_plan *second = &out[1];
-  *first = *second = (rlo__piece_plan){.num_boxes = 0};
-  RLO_TRY(write_plan(b, SRC, b->boxes, first));
-  RLO_TRY(write_plan(b, DST, b->bands, second));
-  rlo__piece_grid grid = {&b->problem, b->boxes, b->boxes};
-  rlo__tally read;
-  RLO_TRY(
-      rlo__grid_tally(&grid, SRC, b->granule_bytes, b->storage_bytes, &read));
-  if (!read.is_granular) {
+  rlo__tally boxes[2];
+  RLO_TRY(write_plan(b, DST, b->bands, boxes, second));
+  RLO_TRY(write_plan(b, SRC, b->boxes, boxes, &out[0]));
+  if (!boxes[SRC].is_granular) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "two passes cannot read granules of %" PRId64
                     " bytes of the source",
-                    b->granule_bytes);
+                    b->grid.granule_bytes[SRC]);
   }
-  RLO_TRY(part_bytes(b, SRC, b->tiles, &first->piece_bytes[SRC]));
-  first->bytes_read = read.sum_bytes;
-  first->read_run_bytes = read.run_bytes;
-  first->bytes_written = b->problem.dst_bytes;
-  first->write_run_bytes = first->piece_bytes[DST];
+  out[0].write_run_bytes = out[0].piece_bytes[DST];
   second->piece_bytes[SRC] = second->piece_bytes[DST];
-  second->bytes_read = second->bytes_written = b->problem.dst_bytes;
+  second->bytes_read = second->bytes_written;
   second->read_run_bytes = second->piece_bytes[SRC];
-  second->write_run_bytes = second->box_bytes[DST];
   return RLO_OK;
 }
 
@@ -349,12 +341,12 @@ static rlo_status plan(bands *b,
   RLO_TRY(rlo_problem_canonicalize(
       problem, (int32_t)rlo__max(8, problem->unit_bits), NULL, NULL));
   RLO_TRY(check_use(b, dst));
-  b->granule_bytes = src->granule_bytes;
-  b->storage_bytes = src->bytes;
+  b->grid = (rlo__piece_grid){.problem = problem,
+                              .granule_bytes = {src->granule_bytes, 1},
+                              .storage_bytes = {src->bytes, dst->bytes}};
   b->unit_bytes = rlo__side_unit_bits(problem, DST) / 8;
-  const int64_t granules[2] = {src->granule_bytes, 1};
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    b->atoms[a] = rlo__grid_atom(problem, granules, a);
+    b->atoms[a] = rlo__grid_atom(&b->grid, a);
   }
   return find_plans(b, out);
 }

@@ -59,10 +59,10 @@ static double step_along(const rlo_problem *problem,
   return step;
 }
 
-void rlo__grid_order(const rlo_problem *problem,
-                     rlo__problem_side side,
-                     int32_t out_axes[RLO_MAX_AXES],
-                     double out_steps[RLO_MAX_AXES]) {
+void rlo__grid_rank_axes(const rlo_problem *problem,
+                         rlo__problem_side side,
+                         int32_t out_axes[RLO_MAX_AXES],
+                         double out_steps[RLO_MAX_AXES]) {
   double steps[RLO_MAX_AXES];
   /* The canonical order is by falling steps in the destination. */
   for (int32_t n = 0; n < problem->num_axes; ++n) {
@@ -86,14 +86,13 @@ int64_t rlo__grid_whole_bits(const rlo_problem *problem,
   return bits / rlo__gcd(bits, 8) * 8;
 }
 
-int64_t rlo__grid_atom(const rlo_problem *problem,
-                       const int64_t granule_bytes[2],
-                       int32_t axis) {
+int64_t rlo__grid_atom(const rlo__piece_grid *grid, int32_t axis) {
+  const rlo_problem *problem = grid->problem;
   int64_t atom = 1;
   for (int n = RLO__SIDE_SOURCE; n <= RLO__SIDE_DESTINATION; ++n) {
     rlo__problem_side side = (rlo__problem_side)n;
     int64_t whole = rlo__grid_whole_bits(problem, side);
-    int64_t granule = rlo__mul_capped(granule_bytes[n], 8);
+    int64_t granule = rlo__mul_capped(grid->granule_bytes[n], 8);
     whole = rlo__mul_capped(whole / rlo__gcd(whole, granule), granule);
     int64_t step =
         rlo__mul_capped(rlo__abs(rlo__side_form(problem, side)->axis[axis]),

@@ -13,6 +13,9 @@
  */
 typedef struct rlo__piece_grid {
   const rlo_problem *problem;
+  /** Of the storages, which may be longer than the memories:
+   *  [RLO__SIDE_SOURCE], [RLO__SIDE_DESTINATION]. */
+  int64_t granule_bytes[2], storage_bytes[2];
   const int64_t *box, *piece;
 } rlo__piece_grid;
 
@@ -32,10 +35,10 @@ void rlo__grid_part(const rlo__piece_grid *grid,
 
 /** Orders the axes by how far they step in a side's memory, the shortest first;
  *  of a step through a quotient the mean counts. `out_steps` may be NULL. */
-void rlo__grid_order(const rlo_problem *problem,
-                     rlo__problem_side side,
-                     int32_t out_axes[RLO_MAX_AXES],
-                     double out_steps[RLO_MAX_AXES]);
+void rlo__grid_rank_axes(const rlo_problem *problem,
+                         rlo__problem_side side,
+                         int32_t out_axes[RLO_MAX_AXES],
+                         double out_steps[RLO_MAX_AXES]);
 
 /** The least number of bits that is whole in units of a side and in bytes. */
 int64_t rlo__grid_whole_bits(const rlo_problem *problem,
@@ -43,9 +46,7 @@ int64_t rlo__grid_whole_bits(const rlo_problem *problem,
 
 /** The least number of steps along an axis that are whole granules and bytes on
  *  both sides; at most its extent. */
-int64_t rlo__grid_atom(const rlo_problem *problem,
-                       const int64_t granule_bytes[2],
-                       int32_t axis);
+int64_t rlo__grid_atom(const rlo__piece_grid *grid, int32_t axis);
 
 /** Tells if no two parts of these extents share a byte of the destination, as
  *  far as strides prove it: of the steps inside of parts and between them, each

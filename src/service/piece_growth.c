@@ -19,7 +19,7 @@ void rlo__grower_init(rlo__grower *grower, const rlo_problem *problem) {
   grower->bare.num_guards = 0;
   grower->bare.src_bytes = grower->bare.dst_bytes = INT64_MAX / 16;
   for (int side = RLO__SIDE_SOURCE; side <= RLO__SIDE_DESTINATION; ++side) {
-    rlo__grid_order(
+    rlo__grid_rank_axes(
         problem, (rlo__problem_side)side, grower->order[side], NULL);
   }
 }

@@ -8,11 +8,35 @@
 #include "base/status.h"
 #include "service/piece_grid.h"
 
+rlo_status rlo__piece_plan_write(const rlo__piece_grid *grid,
+                                 rlo__problem_side gathered,
+                                 const rlo__tally boxes[2],
+                                 const rlo__tally pieces[2],
+                                 rlo__piece_plan *plan) {
+  plan->gathered = gathered;
+  memcpy(plan->box, grid->box, sizeof plan->box);
+  memcpy(plan->piece, grid->piece, sizeof plan->piece);
+  for (int side = RLO__SIDE_SOURCE; side <= RLO__SIDE_DESTINATION; ++side) {
+    plan->box_bytes[side] = boxes[side].max_bytes;
+    plan->piece_bytes[side] = pieces[side].max_bytes;
+  }
+  bool is_read_gathered = gathered == RLO__SIDE_SOURCE;
+  const rlo__tally *read = is_read_gathered ? &boxes[0] : &pieces[0];
+  const rlo__tally *written = is_read_gathered ? &pieces[1] : &boxes[1];
+  plan->bytes_read = read->sum_bytes;
+  plan->read_run_bytes = read->run_bytes;
+  plan->bytes_written = written->sum_bytes;
+  plan->write_run_bytes = written->run_bytes;
+  const rlo__piece_grid of_boxes = {
+      .problem = grid->problem, .box = grid->box, .piece = grid->box};
+  RLO_TRY(rlo__grid_count(&of_boxes, &plan->num_boxes));
+  return rlo__grid_count(grid, &plan->num_pieces);
+}
+
 rlo__staging rlo__piece_plan_staging(const rlo__piece_plan *plan,
                                      const rlo__piece_budget *budget) {
   rlo__problem_side gathered = plan->gathered;
-  rlo__problem_side moved =
-      gathered == RLO__SIDE_SOURCE ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE;
+  rlo__problem_side moved = rlo__other_side(gathered);
   rlo__staging staging = {
       .num_boxes = (int32_t)rlo__min(2, plan->num_boxes),
       .num_slots = (int32_t)rlo__min(budget->num_slots, plan->num_pieces)};
@@ -49,7 +73,7 @@ static void select_part(const rlo_problem *problem,
                         int64_t *ends) {
   int32_t order[RLO_MAX_AXES];
   double steps[RLO_MAX_AXES];
-  rlo__grid_order(problem, side, order, steps);
+  rlo__grid_rank_axes(problem, side, order, steps);
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t a = order[n];
     int64_t count = rlo__ceil_div(ends[a] - begins[a], part[a]);
@@ -96,12 +120,14 @@ static void select_piece(const rlo__piece_plan *plan,
                          int64_t *out_corner,
                          int64_t *begins,
                          int64_t *ends) {
-  rlo__problem_side moved = plan->gathered == RLO__SIDE_SOURCE
-                                ? RLO__SIDE_DESTINATION
-                                : RLO__SIDE_SOURCE;
   select_box(plan, box, begins, ends);
   memcpy(out_corner, begins, RLO_MAX_AXES * sizeof *begins);
-  select_part(&plan->problem, moved, plan->piece, piece, begins, ends);
+  select_part(&plan->problem,
+              rlo__other_side(plan->gathered),
+              plan->piece,
+              piece,
+              begins,
+              ends);
 }
 
 /* Replaces the source by the packed bytes of the destination. */
@@ -156,7 +182,7 @@ int64_t rlo__piece_plan_tile(const rlo__piece_plan *plan,
    * have all of the band along the axes of shorter steps and this tile's part
    * along the axes of longer ones. */
   int32_t order[RLO_MAX_AXES];
-  rlo__grid_order(problem, RLO__SIDE_SOURCE, order, NULL);
+  rlo__grid_rank_axes(problem, RLO__SIDE_SOURCE, order, NULL);
   int64_t before = 0;
   int64_t units = 1;
   int64_t band_units = 0;

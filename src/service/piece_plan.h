@@ -6,6 +6,7 @@
 
 #include "ir/piece.h"
 #include "relayout/storage.h"
+#include "service/piece_tally.h"
 
 /**
  * How a problem is cut. On two levels: a *box* is a part of the problem whose
@@ -161,6 +162,20 @@ rlo__piece_plan_make_two(const rlo_problem *problem,
                          const rlo_storage_traits *dst,
                          const rlo__piece_budget *budget,
                          rlo__piece_plan out[2]);
+
+static inline rlo__problem_side rlo__other_side(rlo__problem_side side) {
+  return side == RLO__SIDE_SOURCE ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE;
+}
+
+/** Writes all of a plan but its problem and what is about tiles.
+ *  @param grid  its boxes and pieces.
+ *  @param boxes, pieces  the tallies of both sides.
+ *  @return RLO_OK; RLO_OVERFLOW. */
+RLO_NODISCARD rlo_status rlo__piece_plan_write(const rlo__piece_grid *grid,
+                                               rlo__problem_side gathered,
+                                               const rlo__tally boxes[2],
+                                               const rlo__tally pieces[2],
+                                               rlo__piece_plan *plan);
 
 /** Its bytes are at most host_bytes for the budget that the plan was made for,
  *  and the least that executing the plan takes for a budget of 0. */

@@ -42,7 +42,8 @@ typedef struct search {
   /** Axes that may be cut. */
   bool is_free[RLO_MAX_AXES];
   const rlo__piece_budget *budget;
-  int64_t granule_bytes[2], storage_bytes[2];
+  /** The last one that was looked at. */
+  rlo__piece_grid grid;
   int64_t good_bytes[2];
   /** The destination bytes that the problem touches, or fewer; -1 if they are
    *  not known. */
@@ -57,10 +58,6 @@ typedef struct search {
   double best_cost;
   rlo__piece_plan trial, best;
 } search;
-
-static rlo__problem_side other(rlo__problem_side side) {
-  return side == RLO__SIDE_SOURCE ? RLO__SIDE_DESTINATION : RLO__SIDE_SOURCE;
-}
 
 static bool is_whole(const search *s, const int64_t *extents) {
   size_t bytes = sizeof *extents * (size_t)s->problem->num_axes;
@@ -89,37 +86,31 @@ static bool keeps(const rlo__growth_goal *d, const rlo__tally t[2]) {
              d->max_sum_bytes;
 }
 
-static rlo_status tally_both(const search *s,
-                             const int64_t *box,
-                             const int64_t *piece,
-                             rlo__tally out[2]) {
-  rlo__piece_grid grid = {s->problem, box, piece};
-  RLO_TRY(rlo__grid_tally(&grid,
-                          RLO__SIDE_SOURCE,
-                          s->granule_bytes[SRC],
-                          s->storage_bytes[SRC],
-                          &out[SRC]));
-  return rlo__grid_tally(&grid,
-                         RLO__SIDE_DESTINATION,
-                         s->granule_bytes[DST],
-                         s->storage_bytes[DST],
-                         &out[DST]);
+static rlo_status tally(search *s,
+                        const int64_t *box,
+                        const int64_t *piece,
+                        rlo__tally out[2]) {
+  s->grid.box = box;
+  s->grid.piece = piece;
+  return rlo__grid_tally_both(&s->grid, out);
 }
 
-/* Takes growth back until all parts, also at edges, are safe and within the
- * limits, which the smallest ones are. `box` is NULL for boxes themselves. */
-static rlo_status shrink(search *s,
-                         const rlo__growth_goal *d,
-                         const int64_t *box,
-                         rlo__growth *growth,
-                         rlo__tally out[2]) {
+/* Grows parts, and takes growth back until all of them, also at edges, are safe
+ * and within the limits, which the smallest ones are. `box` is NULL for boxes
+ * themselves. */
+static rlo_status grow(search *s,
+                       const rlo__growth_goal *goal,
+                       const int64_t *box,
+                       rlo__growth *growth,
+                       rlo__tally out[2]) {
   const int64_t *extents = growth->extents;
   bool is_good;
+  RLO_TRY(rlo__grower_run(&s->grower, goal, growth));
   do {
-    RLO_TRY(tally_both(s, box != NULL ? box : extents, extents, out));
-    bool is_shared = !is_safe(s, d, extents, out);
+    RLO_TRY(tally(s, box != NULL ? box : extents, extents, out));
+    bool is_shared = !is_safe(s, goal, extents, out);
     s->has_shrunk = s->has_shrunk || (is_shared && growth->num_steps > 0);
-    is_good = !is_shared && keeps(d, out);
+    is_good = !is_shared && keeps(goal, out);
   } while (!is_good && rlo__growth_pop(growth));
   return RLO_OK;
 }
@@ -171,9 +162,8 @@ static void make_atoms(search *s, freedom f) {
   for (int32_t n = 0; n < problem->num_axes; ++n) {
     int32_t a = s->grower.order[DST][n];
     bool is_cut = f < BANDS || (f == BANDS && n == problem->num_axes - 1);
-    s->grower.atoms[a] = is_cut && s->is_free[a]
-                             ? rlo__grid_atom(problem, s->granule_bytes, a)
-                             : problem->extents[a];
+    s->grower.atoms[a] = is_cut && s->is_free[a] ? rlo__grid_atom(&s->grid, a)
+                                                 : problem->extents[a];
   }
   if (f == CAREFUL_CUTS) {
     keep_guarded_whole(s);
@@ -183,31 +173,12 @@ static void make_atoms(search *s, freedom f) {
 
 /* ------------------------------------------------------------------- search */
 
-/* Writes all of the trial but its problem. */
+/* Makes the trial of the grid that was looked at last. */
 static rlo_status write_trial(search *s,
                               rlo__problem_side gathered,
-                              const int64_t *box,
-                              const int64_t *piece,
                               const rlo__tally boxes[2],
                               const rlo__tally pieces[2]) {
-  rlo__piece_plan *plan = &s->trial;
-  plan->gathered = gathered;
-  memcpy(plan->box, box, sizeof plan->box);
-  memcpy(plan->piece, piece, sizeof plan->piece);
-  for (int side = SRC; side <= DST; ++side) {
-    plan->box_bytes[side] = boxes[side].max_bytes;
-    plan->piece_bytes[side] = pieces[side].max_bytes;
-  }
-  const rlo__tally *read = gathered == SRC ? &boxes[SRC] : &pieces[SRC];
-  const rlo__tally *written = gathered == DST ? &boxes[DST] : &pieces[DST];
-  plan->bytes_read = read->sum_bytes;
-  plan->read_run_bytes = read->run_bytes;
-  plan->bytes_written = written->sum_bytes;
-  plan->write_run_bytes = written->run_bytes;
-  const rlo__piece_grid grids[2] = {{s->problem, box, box},
-                                    {s->problem, box, piece}};
-  RLO_TRY(rlo__grid_count(&grids[0], &plan->num_boxes));
-  return rlo__grid_count(&grids[1], &plan->num_pieces);
+  return rlo__piece_plan_write(&s->grid, gathered, boxes, pieces, &s->trial);
 }
 
 static void keep_trial(search *s) {
@@ -218,15 +189,22 @@ static void keep_trial(search *s) {
   }
 }
 
-static rlo__growth_goal goal_of(const search *s, rlo__problem_side side) {
-  return (rlo__growth_goal){
+/* The goal of parts that are transferred on one side. */
+static rlo__growth_goal goal_of(const search *s,
+                                rlo__problem_side side,
+                                int64_t max_bytes) {
+  rlo__growth_goal goal = {
       .most = s->problem->extents,
       .max_bytes = {INT64_MAX, INT64_MAX},
       .max_sum_bytes = INT64_MAX,
       .good_bytes = {s->good_bytes[SRC], s->good_bytes[DST]},
       .max_run_bytes = {INT64_MAX, INT64_MAX},
       .side = side,
-      .enough_bytes = INT64_MAX};
+      .enough_bytes = INT64_MAX,
+      .is_written = side == DST};
+  goal.max_bytes[side] = max_bytes;
+  goal.is_moved[side] = true;
+  return goal;
 }
 
 /* The most of `bytes` that a box or a slot can take. */
@@ -240,26 +218,24 @@ static rlo_status try_pieces(search *s,
                              rlo__problem_side gathered,
                              const rlo__staging *least) {
   const rlo__piece_budget *budget = s->budget;
-  rlo__problem_side moved = other(gathered);
-  rlo__growth_goal goal = goal_of(s, moved);
-  goal.max_sum_bytes = budget->piece_bytes;
+  rlo__problem_side moved = rlo__other_side(gathered);
+  int64_t room = INT64_MAX;
   int64_t most = rlo__thresholds.service_most_memory_piece_bytes;
   if (!budget->is_memory[moved]) {
-    goal.max_bytes[moved] = floor_of(s, budget->host_bytes / least->num_slots);
+    room = floor_of(s, budget->host_bytes / least->num_slots);
     most = rlo__thresholds.service_most_piece_bytes;
   }
-  goal.is_moved[moved] = goal.is_written = true;
   /* Four for each slot keep all of them busy to the end. */
   int64_t all = moved == SRC ? s->problem->src_bytes : s->problem->dst_bytes;
   int64_t wanted = rlo__max(all / 4 / budget->num_slots,
                             rlo__thresholds.service_least_piece_bytes);
-  wanted = rlo__min(wanted, most);
-  goal.max_bytes[moved] = rlo__min(goal.max_bytes[moved], wanted);
-  RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->boxes));
-  rlo__tally tally[2];
-  RLO_TRY(shrink(s, &goal, NULL, &s->boxes, tally));
-  const int64_t *extents = s->boxes.extents;
-  return write_trial(s, gathered, extents, extents, tally, tally);
+  rlo__growth_goal goal =
+      goal_of(s, moved, rlo__min(room, rlo__min(wanted, most)));
+  goal.max_sum_bytes = budget->piece_bytes;
+  goal.is_written = true;
+  rlo__tally parts[2];
+  RLO_TRY(grow(s, &goal, NULL, &s->boxes, parts));
+  return write_trial(s, gathered, parts, parts);
 }
 
 /* The extent of the parts of an axis that is cut in `count`: their ends are
@@ -278,9 +254,8 @@ static int64_t slice_extent(const search *s, int32_t axis, int64_t count) {
 /* Tries parts along one axis where nothing is transferred. They are equal, so
  * that those who run them end at once, and few: a kernel is slower at edges. */
 static rlo_status try_slices(search *s) {
-  rlo__growth_goal goal = goal_of(s, DST);
+  rlo__growth_goal goal = goal_of(s, DST, INT64_MAX);
   goal.max_sum_bytes = s->budget->piece_bytes;
-  goal.is_written = true;
   int64_t all = s->problem->dst_bytes;
   int64_t slots = s->budget->num_slots;
   int64_t count =
@@ -291,13 +266,13 @@ static rlo_status try_slices(search *s) {
   for (int32_t n = s->problem->num_axes - 1; n >= 0; --n) {
     int32_t a = s->grower.order[DST][n];
     int64_t extents[RLO_MAX_AXES];
-    rlo__tally tally[2];
+    rlo__tally parts[2];
     memcpy(extents, s->problem->extents, sizeof extents);
     extents[a] = slice_extent(s, a, count);
     if (rlo__ceil_div(s->problem->extents[a], extents[a]) == count) {
-      RLO_TRY(tally_both(s, extents, extents, tally));
-      if (is_safe(s, &goal, extents, tally) && keeps(&goal, tally)) {
-        RLO_TRY(write_trial(s, DST, extents, extents, tally, tally));
+      RLO_TRY(tally(s, extents, extents, parts));
+      if (is_safe(s, &goal, extents, parts) && keeps(&goal, parts)) {
+        RLO_TRY(write_trial(s, DST, parts, parts));
         keep_trial(s);
       }
     }
@@ -311,7 +286,7 @@ static rlo_status try_boxes(search *s,
                             rlo__problem_side gathered,
                             const rlo__staging *least) {
   const rlo__piece_budget *budget = s->budget;
-  rlo__problem_side moved = other(gathered);
+  rlo__problem_side moved = rlo__other_side(gathered);
   /* A quarter is for pieces, unless the smallest ones need more, or leave it.
    */
   int64_t host = budget->host_bytes;
@@ -321,35 +296,29 @@ static rlo_status try_boxes(search *s,
   slot = rlo__min(rlo__max(slot, least->slot_bytes),
                   (host - least->num_boxes * least->box_bytes) / slots);
   slot = floor_of(s, slot);
-  rlo__growth_goal goal = goal_of(s, gathered);
-  goal.max_bytes[gathered] =
+  rlo__growth_goal goal = goal_of(
+      s,
+      gathered,
       rlo__min(floor_of(s, (host - slot * slots) / least->num_boxes),
-               rlo__max(budget->box_bytes, s->trial.box_bytes[gathered]));
-  goal.is_moved[gathered] = true;
-  goal.is_written = gathered == RLO__SIDE_DESTINATION;
+               rlo__max(budget->box_bytes, s->trial.box_bytes[gathered])));
   goal.max_run_bytes[moved] = rlo__min(slot, budget->piece_bytes / 2);
   goal.enough_bytes =
       (int64_t)budget->num_slots * rlo__thresholds.service_good_piece_bytes;
-  RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->boxes));
   rlo__tally boxes[2];
-  RLO_TRY(shrink(s, &goal, NULL, &s->boxes, boxes));
+  RLO_TRY(grow(s, &goal, NULL, &s->boxes, boxes));
 
-  goal = goal_of(s, moved);
+  int64_t wanted = rlo__max(boxes[moved].max_bytes / budget->num_slots,
+                            rlo__thresholds.service_least_piece_bytes);
+  wanted = rlo__min(wanted, rlo__thresholds.service_most_piece_bytes);
+  goal = goal_of(s, moved, rlo__min(slot, wanted));
   goal.most = s->boxes.extents;
-  goal.max_bytes[moved] = slot;
   goal.max_bytes[gathered] = budget->copies ? slot : INT64_MAX;
   goal.max_sum_bytes = budget->piece_bytes;
-  goal.is_moved[moved] = goal.is_written = true;
-  int64_t wanted = boxes[moved].max_bytes / budget->num_slots;
-  wanted = rlo__min(rlo__max(wanted, rlo__thresholds.service_least_piece_bytes),
-                    rlo__thresholds.service_most_piece_bytes);
-  goal.max_bytes[moved] = rlo__min(slot, wanted);
+  goal.is_written = true;
   goal.good_bytes[gathered] = rlo__thresholds.service_memory_run_bytes;
-  RLO_TRY(rlo__grower_run(&s->grower, &goal, &s->pieces));
   rlo__tally pieces[2];
-  RLO_TRY(shrink(s, &goal, s->boxes.extents, &s->pieces, pieces));
-  return write_trial(
-      s, gathered, s->boxes.extents, s->pieces.extents, boxes, pieces);
+  RLO_TRY(grow(s, &goal, s->boxes.extents, &s->pieces, pieces));
+  return write_trial(s, gathered, boxes, pieces);
 }
 
 /* Tells if the smallest parts, which are the trial, fit; notes what they need.
@@ -371,8 +340,8 @@ static bool has_room(search *s) {
 static rlo_status try_side(search *s,
                            rlo__problem_side gathered,
                            const rlo__tally atoms[2]) {
-  const int64_t *extents = s->grower.atoms;
-  RLO_TRY(write_trial(s, gathered, extents, extents, atoms, atoms));
+  s->grid.box = s->grid.piece = s->grower.atoms;
+  RLO_TRY(write_trial(s, gathered, atoms, atoms));
   if (!has_room(s)) {
     return RLO_OK;
   }
@@ -398,7 +367,7 @@ static rlo_status try_freedom(search *s, freedom f) {
   const int64_t *extents = s->grower.atoms;
   const rlo__growth_goal goal = {.is_moved = {true, true}, .is_written = true};
   rlo__tally atoms[2];
-  RLO_TRY(tally_both(s, extents, extents, atoms));
+  RLO_TRY(tally(s, extents, extents, atoms));
   if (!is_safe(s, &goal, extents, atoms)) {
     return RLO_OK;
   }
@@ -420,8 +389,8 @@ static rlo_status fail_without_plan(const search *s) {
                     "the problem cannot be cut at granules of %" PRId64
                     " bytes of the source and %" PRId64
                     " bytes of the destination",
-                    s->granule_bytes[SRC],
-                    s->granule_bytes[DST]);
+                    s->grid.granule_bytes[SRC],
+                    s->grid.granule_bytes[DST]);
   }
   bool is_host = s->least_host_bytes != INT64_MAX;
   int64_t least = is_host ? s->least_host_bytes : s->least_piece_bytes;
@@ -504,10 +473,11 @@ static rlo_status search_plan(search *s,
   }
   rlo__problem_find_free_axes(s->problem, s->is_free);
   const bool *is_memory = s->budget->is_memory;
-  s->storage_bytes[SRC] = src->bytes;
-  s->storage_bytes[DST] = dst->bytes;
-  s->granule_bytes[SRC] = is_memory[SRC] ? 1 : src->granule_bytes;
-  s->granule_bytes[DST] = is_memory[DST] ? 1 : dst->granule_bytes;
+  s->grid = (rlo__piece_grid){
+      .problem = s->problem,
+      .granule_bytes = {is_memory[SRC] ? 1 : src->granule_bytes,
+                        is_memory[DST] ? 1 : dst->granule_bytes},
+      .storage_bytes = {src->bytes, dst->bytes}};
   s->good_bytes[SRC] = is_memory[SRC] ? rlo__thresholds.service_memory_run_bytes
                                       : src->good_read_bytes;
   s->good_bytes[DST] = is_memory[DST] ? rlo__thresholds.service_memory_run_bytes

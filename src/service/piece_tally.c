@@ -25,7 +25,6 @@ typedef struct sums {
 typedef struct tallier {
   const rlo__piece_grid *grid;
   rlo__problem_side side;
-  int64_t granule_bytes, storage_bytes;
   /** Footprints may differ between pieces of equal extents. */
   bool has_places;
   int32_t num_regions;
@@ -83,21 +82,21 @@ static int64_t most_bytes(const tallier *t) {
   int64_t bytes = units > INT64_MAX / bits ? INT64_MAX : units * bits / 8;
   /* Rounded at both ends to what is whole in units and in bytes. */
   bytes = bits % 8 == 0 ? bytes : rlo__add_capped(bytes, 2 * bits + 1);
-  return rlo__min(
-      bytes,
-      t->side == RLO__SIDE_SOURCE ? problem->src_bytes : problem->dst_bytes);
+  return rlo__min(bytes, memory_bytes(problem, t->side));
 }
 
 static bool is_granular(const tallier *t,
                         const rlo__lattice *lattice,
                         int64_t count) {
-  bool is_whole = lattice->base_byte % t->granule_bytes == 0;
+  int64_t granule = t->grid->granule_bytes[t->side];
+  bool is_whole = lattice->base_byte % granule == 0;
   for (int32_t d = 0; d < lattice->num_dims; ++d) {
-    is_whole = is_whole && lattice->strides[d] % t->granule_bytes == 0;
+    is_whole = is_whole && lattice->strides[d] % granule == 0;
   }
   bool is_last = count == 1 && lattice->num_dims == 0 &&
-                 lattice->base_byte + lattice->run_bytes == t->storage_bytes;
-  return is_whole && (is_last || lattice->run_bytes % t->granule_bytes == 0);
+                 lattice->base_byte + lattice->run_bytes ==
+                     t->grid->storage_bytes[t->side];
+  return is_whole && (is_last || lattice->run_bytes % granule == 0);
 }
 
 /* Tells if the range of a form over parts may depend on where they lie along an
@@ -204,7 +203,8 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   int64_t bytes;
   if (is_bound) {
     bytes = lattice.run_bytes = most_bytes(t);
-    tally->is_granular = tally->is_granular && t->granule_bytes == 1;
+    tally->is_granular =
+        tally->is_granular && t->grid->granule_bytes[t->side] == 1;
     tally->has_hulls = true;
   } else {
     bool is_hull;
@@ -365,17 +365,16 @@ static rlo_status add_region(tallier *t) {
 static bool steps_in_granules(const tallier *t) {
   const rlo_problem *problem = t->grid->problem;
   const rlo_form *form = rlo__side_form(problem, t->side);
-  int64_t bits = rlo__side_unit_bits(problem, t->side);
-  if (t->granule_bytes == 1) {
+  int64_t granule_bits = rlo__mul_capped(t->grid->granule_bytes[t->side], 8);
+  if (granule_bits == 8) {
     return true;
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t step = rlo__mul_capped(rlo__abs(form->axis[a]), bits);
-    int64_t piece = rlo__mul_capped(step, t->grid->piece[a]);
-    int64_t box = rlo__mul_capped(step, t->grid->box[a]);
+    int64_t step = rlo__mul_capped(rlo__abs(form->axis[a]),
+                                   rlo__side_unit_bits(problem, t->side));
     if (rlo__grid_num_parts(t->grid, a) > 1 &&
-        (piece % 8 != 0 || piece / 8 % t->granule_bytes != 0 || box % 8 != 0 ||
-         box / 8 % t->granule_bytes != 0)) {
+        (rlo__mul_capped(step, t->grid->piece[a]) % granule_bits != 0 ||
+         rlo__mul_capped(step, t->grid->box[a]) % granule_bits != 0)) {
       return false;
     }
   }
@@ -402,8 +401,6 @@ static rlo_status tally(tallier *t) {
 
 rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
                            rlo__problem_side side,
-                           int64_t granule_bytes,
-                           int64_t storage_bytes,
                            rlo__tally *out) {
   tallier *t = rlo__alloc(sizeof *t);
   if (t == NULL) {
@@ -411,11 +408,15 @@ rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
   }
   t->grid = grid;
   t->side = side;
-  t->granule_bytes = granule_bytes;
-  t->storage_bytes = storage_bytes;
   t->sums.tally.is_granular = true;
   rlo_status status = tally(t);
   *out = t->sums.tally;
   rlo__free(t);
   return status;
+}
+
+rlo_status rlo__grid_tally_both(const rlo__piece_grid *grid,
+                                rlo__tally out[2]) {
+  RLO_TRY(rlo__grid_tally(grid, RLO__SIDE_SOURCE, &out[0]));
+  return rlo__grid_tally(grid, RLO__SIDE_DESTINATION, &out[1]);
 }

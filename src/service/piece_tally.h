@@ -18,13 +18,14 @@ typedef struct rlo__tally {
   bool has_hulls;
 } rlo__tally;
 
-/** Adds the footprints up, without visiting each piece.
- *  @param storage_bytes  of the storage, which may be longer than the memory.
+/** Adds the footprints on a side up, without visiting each piece.
  *  @return RLO_OK, or what rlo__problem_packing returns for a piece. */
 RLO_NODISCARD rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
                                          rlo__problem_side side,
-                                         int64_t granule_bytes,
-                                         int64_t storage_bytes,
                                          rlo__tally *out);
+
+/** The same for both sides. */
+RLO_NODISCARD rlo_status rlo__grid_tally_both(const rlo__piece_grid *grid,
+                                              rlo__tally out[2]);
 
 #endif
