@@ -15,22 +15,15 @@ typedef struct range {
   int64_t first, end;
 } range;
 
-/** The sums over pieces. */
-typedef struct sums {
-  rlo__tally tally;
-  /** The most bytes that pieces of one kind have together. */
-  int64_t most_bytes;
-} sums;
-
 typedef struct tallier {
   const rlo__piece_grid *grid;
   rlo__problem_side side;
-  /** Footprints may differ between pieces of equal extents. */
-  bool has_places;
   int32_t num_regions;
   /** The region of the grid that is looked at. */
   range ranges[RLO_MAX_AXES];
-  sums sums;
+  rlo__tally sums;
+  /** The most bytes that pieces of one kind have together. */
+  int64_t most_bytes;
   /** Pieces of equal extents are known to differ. */
   bool has_difference;
   /** The first of a kind of pieces, and the begin of the last. */
@@ -157,49 +150,31 @@ static bool find_shifts(const tallier *t, int64_t *out_low, int64_t *out_high) {
   return true;
 }
 
-/* Tells if the pieces of the kind lie in different places. */
-static bool is_spread(const tallier *t) {
-  int64_t low;
-  int64_t high;
-  return !find_shifts(t, &low, &high) || low != 0 || high != 0;
-}
-
-/* Lattices reach beyond what is touched where guards skip points, and where
- * parts of bytes are rounded. */
-static bool may_leave_memory(const tallier *t) {
-  return rlo__side_unit_bits(&t->part, t->side) % 8 != 0 ||
-         rlo__form_has_terms(&t->part, rlo__side_form(&t->part, t->side)) ||
-         rlo__problem_reach(&t->part, t->side) == RLO__SIDE_SOME;
-}
-
-/* Tells if a lattice is in the memory for every piece of the kind. */
-static bool is_in_memory(const tallier *t, const rlo__lattice *lattice) {
-  rlo__lattice hull = rlo__lattice_hull(lattice);
-  int64_t low;
-  int64_t high;
-  return find_shifts(t, &low, &high) && hull.base_byte + low >= 0 &&
-         hull.base_byte + hull.run_bytes + high <=
-             memory_bytes(t->grid->problem, t->side);
-}
-
-/* Finds the lattice of each piece of a kind. Beyond the memory a lattice is cut
- * off: then pieces differ. */
+/* Finds the lattice of each piece of a kind. Beyond the memory, where guards
+ * skip points and where parts of bytes are rounded, a lattice is cut off: then
+ * pieces differ. */
 static rlo_status pack_kind(tallier *t, rlo__lattice *out, bool *out_is_hull) {
-  RLO_TRY(rlo__problem_restrict_box(
-      t->grid->problem, t->begins, t->ends, &t->part));
-  if (is_spread(t) && may_leave_memory(t)) {
-    RLO_TRY(
-        rlo__problem_packing_unbounded(&t->part, t->side, out, out_is_hull));
-    t->has_difference = t->has_difference || !is_in_memory(t, out);
-    return RLO_OK;
+  const rlo_problem *problem = t->grid->problem;
+  int64_t low;
+  int64_t high;
+  bool is_known = find_shifts(t, &low, &high);
+  RLO_TRY(rlo__problem_restrict_box(problem, t->begins, t->ends, &t->part));
+  if (is_known && low == 0 && high == 0) {
+    return rlo__problem_packing(&t->part, t->side, out, out_is_hull);
   }
-  return rlo__problem_packing(&t->part, t->side, out, out_is_hull);
+  RLO_TRY(rlo__problem_packing_unbounded(&t->part, t->side, out, out_is_hull));
+  rlo__lattice hull = rlo__lattice_hull(out);
+  bool is_in_memory =
+      is_known && hull.base_byte + low >= 0 &&
+      hull.base_byte + hull.run_bytes + high <= memory_bytes(problem, t->side);
+  t->has_difference = t->has_difference || !is_in_memory;
+  return RLO_OK;
 }
 
 /* Adds `count` pieces with footprints like that of [begins, ends). */
 static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   rlo__lattice lattice = {.run_bytes = 0};
-  rlo__tally *tally = &t->sums.tally;
+  rlo__tally *tally = &t->sums;
   int64_t bytes;
   if (is_bound) {
     bytes = lattice.run_bytes = most_bytes(t);
@@ -216,8 +191,8 @@ static rlo_status add_kind(tallier *t, int64_t count, bool is_bound) {
   int64_t sum = rlo__mul_capped(bytes, count);
   tally->max_bytes = rlo__max(tally->max_bytes, bytes);
   tally->sum_bytes = rlo__add_capped(tally->sum_bytes, sum);
-  if (sum > t->sums.most_bytes) {
-    t->sums.most_bytes = sum;
+  if (sum > t->most_bytes) {
+    t->most_bytes = sum;
     tally->run_bytes = lattice.run_bytes;
   }
   return RLO_OK;
@@ -286,20 +261,25 @@ static rlo_status add_kinds(tallier *t,
   return RLO_OK;
 }
 
+/** No axis, and no piece that touches the side. */
+enum { NO_AXIS = -1, NO_PIECE = -2 };
+
 /* Finds an axis along which the footprints of pieces of equal extents differ in
- * the region; -1 if there is none. */
-static rlo_status find_difference(tallier *t,
-                                  int32_t *out_axis,
-                                  bool *out_is_void) {
+ * the region, or one of the above. */
+static rlo_status find_difference(tallier *t, int32_t *out_axis) {
   const rlo_problem *problem = t->grid->problem;
-  *out_axis = -1;
-  *out_is_void = false;
+  *out_axis = NO_AXIS;
+  if (problem->num_guards == 0 && problem->num_terms == 0) {
+    return RLO_OK;
+  }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     int64_t ignored;
     rlo__grid_part(t->grid, a, t->ranges[a].first, &t->begins[a], &ignored);
     rlo__grid_part(t->grid, a, t->ranges[a].end - 1, &ignored, &t->ends[a]);
   }
   RLO_TRY(rlo__problem_restrict_box(problem, t->begins, t->ends, &t->part));
+  rlo_form through_terms = *rlo__side_form(problem, t->side);
+  memset(through_terms.axis, 0, sizeof through_terms.axis);
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
     int64_t min;
@@ -311,44 +291,39 @@ static rlo_status find_difference(tallier *t,
       return rlo__fail_overflow("a guard");
     }
     if (max < 0 || min >= guard->limit) {
-      *out_is_void = true;
+      *out_axis = NO_PIECE;
       return RLO_OK;
     }
     if (min < 0 || max >= guard->limit) {
       *out_axis = longest_axis(t, &guard->form, *out_axis);
     }
   }
-  rlo_form through_terms = *rlo__side_form(problem, t->side);
-  memset(through_terms.axis, 0, sizeof through_terms.axis);
   *out_axis = longest_axis(t, &through_terms, *out_axis);
   return RLO_OK;
 }
 
 /* Halves the region until footprints depend on the pieces' extents alone. */
 static rlo_status add_region(tallier *t) {
-  int32_t axis = -1;
-  bool is_void = false;
-  if (t->has_places) {
-    RLO_TRY(find_difference(t, &axis, &is_void));
-  }
-  if (is_void) {
+  int32_t axis;
+  RLO_TRY(find_difference(t, &axis));
+  if (axis == NO_PIECE) {
     return RLO_OK;
   }
-  ++t->num_regions;
-  bool is_bound =
-      axis >= 0 && t->num_regions > rlo__thresholds.service_tally_regions;
-  if (axis < 0 || is_bound) {
-    sums before = t->sums;
+  bool is_bound = ++t->num_regions > rlo__thresholds.service_tally_regions;
+  if (axis == NO_AXIS) {
+    const rlo__tally before = t->sums;
+    const int64_t most_before = t->most_bytes;
     t->has_difference = false;
-    RLO_TRY(add_kinds(t, 0, 1, is_bound));
+    RLO_TRY(add_kinds(t, 0, 1, false));
     if (!t->has_difference) {
       return RLO_OK;
     }
     t->sums = before;
-    axis = longest_axis(t, rlo__side_form(t->grid->problem, t->side), -1);
-    if (t->num_regions > rlo__thresholds.service_tally_regions) {
-      return add_kinds(t, 0, 1, true);
-    }
+    t->most_bytes = most_before;
+    axis = longest_axis(t, rlo__side_form(t->grid->problem, t->side), NO_AXIS);
+  }
+  if (is_bound) {
+    return add_kinds(t, 0, 1, true);
   }
   range whole = t->ranges[axis];
   int64_t middle = whole.first + (whole.end - whole.first) / 2;
@@ -386,13 +361,7 @@ static rlo_status tally(tallier *t) {
   if (rlo_problem_is_empty(problem)) {
     return RLO_OK;
   }
-  t->sums.tally.is_granular = steps_in_granules(t);
-  t->has_places =
-      rlo__form_has_terms(problem, rlo__side_form(problem, t->side));
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    t->has_places =
-        t->has_places || rlo__side_guarded_by(&problem->guards[g], t->side);
-  }
+  t->sums.is_granular = steps_in_granules(t);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     t->ranges[a] = (range){0, rlo__grid_num_parts(t->grid, a)};
   }
@@ -408,9 +377,9 @@ rlo_status rlo__grid_tally(const rlo__piece_grid *grid,
   }
   t->grid = grid;
   t->side = side;
-  t->sums.tally.is_granular = true;
+  t->sums.is_granular = true;
   rlo_status status = tally(t);
-  *out = t->sums.tally;
+  *out = t->sums;
   rlo__free(t);
   return status;
 }

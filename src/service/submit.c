@@ -187,21 +187,6 @@ static rlo_status open_journal(rlo__job_setting *setting,
   return RLO_OK;
 }
 
-/* Adds the canonical form of a problem, since equal ones may be written
- * differently. */
-static rlo_status hash_problem(rlo__hash *hash, const rlo_problem *problem) {
-  rlo_problem *canonical = rlo__alloc(sizeof *canonical);
-  if (canonical == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  *canonical = *problem;
-  rlo_status status = rlo_problem_canonicalize(canonical, 0, NULL, NULL);
-  rlo__hash_u64(hash, rlo_problem_hash(canonical));
-  rlo__hash_i64(hash, problem->dst_bytes);
-  rlo__free(canonical);
-  return status;
-}
-
 /* Adds what identifies a storage, without the device of a file: its number may
  * change when the machine starts. */
 static void hash_file(rlo__hash *hash, const rlo__storage_identity *identity) {
@@ -234,6 +219,7 @@ static rlo_status hash_indices(rlo__hash *hash, const rlo_job *job) {
 
 static void hash_plan(rlo__hash *hash, const rlo__piece_plan *plan) {
   rlo__hash_u64(hash, rlo_problem_hash(&plan->problem));
+  rlo__hash_i64(hash, plan->problem.dst_bytes);
   rlo__hash_i64(hash, plan->gathered);
   rlo__hash_i64(hash, plan->num_boxes);
   rlo__hash_i64(hash, plan->num_pieces);
@@ -259,7 +245,6 @@ static rlo_status fit_journal(const char *path,
   }
   rlo__hash hash = rlo__hash_init(PLANNER_VERSION);
   rlo__journal_subject subject = {.settings = plan->settings};
-  RLO_TRY(hash_problem(&hash, problem));
   RLO_TRY(hash_indices(&hash, job));
   hash_source(&hash, &job->src_identity);
   hash_file(&hash, &dst);
