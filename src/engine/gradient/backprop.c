@@ -153,7 +153,8 @@ static rlo_status check_path(const backward *b,
   for (int64_t n = 0; n < b->tape->count; ++n) {
     const rlo__tape_node *node = b->tape->nodes[n];
     if (node->gradient.run == NULL && has_slots(b, node, true)) {
-      return rlo__gradient_fail_missing(node->call.kernel_name);
+      return rlo__registry_fail_missing(
+          b->tape->engine->registry, node->call.kernel_name, NULL);
     }
   }
   return RLO_OK;
@@ -486,7 +487,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
   product p = {.num_dys = num_dys};
   rlo__bound_kernel *bound = NULL;
   if (!rlo__gradient_find(engine, kernel_name, &p.gradient)) {
-    return rlo__gradient_fail_missing(kernel_name);
+    return rlo__registry_fail_missing(engine->registry, kernel_name, NULL);
   }
   RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, &bound, NULL));
   p.kernel = &bound->config;

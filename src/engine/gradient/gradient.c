@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "engine/parts.h"
@@ -15,171 +14,14 @@
 #include "relayout/engine_ops.h"
 #include "relayout/text.h"
 
-/* ----------------------------------------------------------------- registry */
-
-static const char init_name[] = "RLO_GRADIENT_CONFIG_INIT";
-
-static rlo_status check_config(const rlo_gradient_config *config,
-                               uint32_t flags) {
-  if (config->kernel_name == NULL || config->kernel_name[0] == '\0') {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the gradient names no kernel");
-  }
-  if (config->run == NULL || (flags & ~(uint32_t)RLO_GRADIENT_REPLACE) != 0) {
-    return RLO_FAIL(
-        RLO_INVALID_ARGUMENT,
-        "the gradient of kernel '%s' has %s",
-        config->kernel_name,
-        config->run == NULL ? "no function to run" : "flags that are none");
-  }
-  if (config->num_saved_names < 0 ||
-      (config->num_saved_names > 0 && config->saved_names == NULL)) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s' saves %d names without a list "
-                    "of them",
-                    config->kernel_name,
-                    config->num_saved_names);
-  }
-  for (int32_t i = 0; i < config->num_saved_names; ++i) {
-    if (config->saved_names[i] == NULL) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "the gradient of kernel '%s': name %d of those it saves "
-                      "is NULL",
-                      config->kernel_name,
-                      i);
-    }
-  }
-  return RLO_OK;
-}
-
-/* Reads a config, which may be that of an older header. */
-static rlo_status read_config(const rlo_gradient_config *config,
-                              uint32_t flags,
-                              rlo_gradient_config *out) {
-  *out = (rlo_gradient_config)RLO_GRADIENT_CONFIG_INIT;
-  RLO_TRY(rlo__options_read(
-      "gradient config", init_name, config, out, sizeof *out));
-  out->struct_size = sizeof *out;
-  return check_config(out, flags);
-}
-
-/* Registers a gradient. During a change. `out_old` is not written for a new
- * one. */
-static rlo_status add_gradient(rlo__registry *registry,
-                               const rlo_gradient_config *config,
-                               uint32_t flags,
-                               rlo_gradient_config *out_old) {
-  rlo_gradient_config copy = *config;
-  rlo__name *name = NULL;
-  RLO_TRY(rlo__registry_intern(registry, config->kernel_name, &name));
-  if (name->gradient.run != NULL && (flags & RLO_GRADIENT_REPLACE) == 0) {
-    return RLO_FAIL(RLO_ALREADY_EXISTS,
-                    "kernel '%s' has a gradient already",
-                    config->kernel_name);
-  }
-  copy.kernel_name = name->text;
-  RLO_TRY(rlo__registry_intern_list(registry,
-                                    config->saved_names,
-                                    config->num_saved_names,
-                                    &copy.saved_names));
-  if (name->gradient.run != NULL) {
-    *out_old = name->gradient;
-  }
-  rlo__rwlock_lock_write(&registry->lock);
-  name->gradient = copy;
-  rlo__rwlock_unlock(&registry->lock);
-  return RLO_OK;
-}
-
-rlo_status rlo_gradient_register(rlo_engine *engine,
-                                 const rlo_gradient_config *config,
-                                 uint32_t flags,
-                                 rlo_gradient_config *out_old) {
-  RLO_REQUIRE(engine, config);
-  rlo_gradient_config known;
-  rlo_gradient_config old = RLO_GRADIENT_CONFIG_INIT;
-  RLO_TRY(read_config(config, flags, &known));
-  if (out_old != NULL) {
-    RLO_TRY(rlo__options_check_size(
-        "old gradient config", init_name, out_old, sizeof old));
-  }
-  RLO_TRY(
-      rlo__registry_begin_change(engine->registry, "registering a gradient"));
-  rlo_status status = add_gradient(engine->registry, &known, flags, &old);
-  rlo__registry_end_change(engine->registry);
-  return status == RLO_OK && out_old != NULL
-             ? rlo__report_write(
-                   "old gradient config", init_name, &old, out_old, sizeof old)
-             : status;
-}
-
-rlo_status rlo_gradient_unregister(rlo_engine *engine,
-                                   const char *kernel_name) {
-  RLO_REQUIRE(engine, kernel_name);
-  rlo__registry *registry = engine->registry;
-  RLO_TRY(rlo__registry_begin_change(registry, "unregistering a gradient"));
-  rlo__name *name = rlo__registry_find(registry, kernel_name);
-  bool is_found = name != NULL && name->gradient.run != NULL;
-  if (is_found) {
-    rlo__rwlock_lock_write(&registry->lock);
-    name->gradient.run = NULL;
-    rlo__rwlock_unlock(&registry->lock);
-  }
-  rlo__registry_end_change(registry);
-  return is_found ? RLO_OK : rlo__gradient_fail_missing(kernel_name);
-}
-
-static bool get_config(const rlo__name *name,
-                       const char *backend_name,
-                       void *out_config) {
-  (void)backend_name;
-  if (name->gradient.run != NULL) {
-    memcpy(out_config, &name->gradient, sizeof name->gradient);
-  }
-  return name->gradient.run != NULL;
-}
-
 bool rlo__gradient_find(rlo_engine *engine,
                         const char *kernel_name,
                         rlo_gradient_config *out_config) {
-  return rlo__registry_get(
-      engine->registry, get_config, kernel_name, NULL, out_config);
-}
-
-rlo_status rlo__gradient_fail_missing(const char *kernel_name) {
-  return RLO_FAIL(
-      RLO_NOT_FOUND, "no gradient is registered for kernel '%s'", kernel_name);
-}
-
-rlo_status rlo_gradient_find(rlo_engine *engine,
-                             const char *kernel_name,
-                             rlo_gradient_config *out_config) {
-  RLO_REQUIRE(engine, kernel_name, out_config);
-  rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
-  return rlo__gradient_find(engine, kernel_name, &config)
-             ? rlo__report_write("gradient config",
-                                 init_name,
-                                 &config,
-                                 out_config,
-                                 sizeof config)
-             : rlo__gradient_fail_missing(kernel_name);
-}
-
-rlo_status rlo_gradient_list(rlo_engine *engine,
-                             rlo_gradient_config *out_configs,
-                             size_t config_bytes,
-                             int32_t capacity,
-                             int32_t *out_count) {
-  RLO_REQUIRE(engine, out_count);
-  RLO_REQUIRE_LIST(out_configs, capacity);
-  return rlo__registry_list(engine->registry,
-                            get_config,
-                            NULL,
-                            "rlo_gradient_config",
-                            sizeof *out_configs,
-                            out_configs,
-                            config_bytes,
-                            capacity,
-                            out_count);
+  rlo__config found = {.gradient = RLO_GRADIENT_CONFIG_INIT};
+  bool is_found =
+      rlo__registry_get(engine->registry, kernel_name, NULL, &found);
+  *out_config = found.gradient;
+  return is_found;
 }
 
 /* --------------------------------------------------------- within gradients */

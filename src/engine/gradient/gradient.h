@@ -12,9 +12,6 @@ bool rlo__gradient_find(rlo_engine *engine,
                         const char *kernel_name,
                         rlo_gradient_config *out_config);
 
-/** RLO_NOT_FOUND, naming the kernel. */
-RLO_NODISCARD rlo_status rlo__gradient_fail_missing(const char *kernel_name);
-
 /** The gradient of a built-in kernel; the operation is its payload. */
 rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op);
 

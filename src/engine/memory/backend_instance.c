@@ -240,15 +240,11 @@ rlo_status rlo__allocation_adopt(rlo__backend_instance *instance,
 
 bool rlo__allocation_host(const rlo__allocation *allocation, void **out_data) {
   const rlo__backend_instance *instance = allocation->instance;
-  const bool has_host =
-      allocation->memory == NULL || instance->methods.host_pointer != NULL;
-  if (has_host) {
-    *out_data =
-        allocation->memory != NULL
-            ? instance->methods.host_pointer(instance->self, allocation->memory)
-            : NULL;
-  }
-  return has_host;
+  void *memory = allocation->memory;
+  *out_data = memory != NULL && instance->methods.host_pointer != NULL
+                  ? instance->methods.host_pointer(instance->self, memory)
+                  : NULL;
+  return memory == NULL || *out_data != NULL;
 }
 
 /* Copies all bytes from the host. */

@@ -43,6 +43,7 @@ static rlo_status read_memory(void *self,
   return rlo__memory_read(memory, out_data, bytes);
 }
 
+/* NULL on a device. */
 static void *host_pointer(void *self, void *memory) {
   (void)self;
   return ((rlo__memory *)memory)->host;
@@ -86,31 +87,18 @@ static void destroy(void *self) {
   rlo__place_release(self);
 }
 
-static const rlo_backend_methods host_methods = {sizeof host_methods,
-                                                 allocate,
-                                                 free_memory,
-                                                 write_memory,
-                                                 read_memory,
-                                                 host_pointer,
-                                                 prepare,
-                                                 prepare_segment_sum,
-                                                 run,
-                                                 release_program,
-                                                 destroy,
-                                                 clear_memory};
-
-static const rlo_backend_methods device_methods = {sizeof device_methods,
-                                                   allocate,
-                                                   free_memory,
-                                                   write_memory,
-                                                   read_memory,
-                                                   NULL,
-                                                   prepare,
-                                                   prepare_segment_sum,
-                                                   run,
-                                                   release_program,
-                                                   destroy,
-                                                   clear_memory};
+static const rlo_backend_methods methods = {sizeof methods,
+                                            allocate,
+                                            free_memory,
+                                            write_memory,
+                                            read_memory,
+                                            host_pointer,
+                                            prepare,
+                                            prepare_segment_sum,
+                                            run,
+                                            release_program,
+                                            destroy,
+                                            clear_memory};
 
 rlo_status rlo__backend_create(rlo_engine *engine,
                                void *payload,
@@ -119,7 +107,7 @@ rlo_status rlo__backend_create(rlo_engine *engine,
   rlo__place *place = NULL;
   RLO_TRY(
       rlo__place_create(payload, NULL, engine->options.is_profiling, &place));
-  *out_methods = payload == NULL ? &host_methods : &device_methods;
+  *out_methods = &methods;
   *out_self = place;
   return RLO_OK;
 }

@@ -24,8 +24,8 @@ static rlo_status add_backend(rlo__registry *registry,
                     "backend '%s' is registered already; remove it first",
                     name);
   }
-  rlo__name *made = NULL;
-  RLO_TRY(rlo__registry_intern(registry, name, &made));
+  RLO_TRY(rlo__registry_intern(registry, &name));
+  rlo__name *made = rlo__name_of(name);
   rlo__name **link = &registry->backends;
   while (*link != NULL && (*link)->backend.priority >= backend->priority) {
     link = &(*link)->backend.next;
@@ -59,10 +59,10 @@ rlo_status rlo_backend_register(rlo_engine *engine,
 
 /* Takes the bound kernels from a backend's slots. During a change. */
 static void unbind_all(rlo__registry *registry, const char *name) {
-  rlo__kernel_slot *slot = NULL;
+  rlo__slot *slot = NULL;
   rlo__rwlock_lock_write(&registry->lock);
-  while ((slot = rlo__registry_next_kernel(registry, name, slot)) != NULL) {
-    rlo__kernel_slot_bind(registry, slot, NULL);
+  while ((slot = rlo__registry_next_slot(registry, name, slot)) != NULL) {
+    rlo__slot_bind(registry, slot, NULL);
   }
   rlo__rwlock_unlock(&registry->lock);
 }
@@ -72,18 +72,17 @@ static void unbind_all(rlo__registry *registry, const char *name) {
 static rlo_status bind_all(rlo__registry *registry,
                            rlo__name *name,
                            rlo__backend_instance *instance) {
-  rlo__kernel_slot *slot = NULL;
-  while ((slot = rlo__registry_next_kernel(registry, name->text, slot)) !=
-         NULL) {
+  rlo__slot *slot = NULL;
+  while ((slot = rlo__registry_next_slot(registry, name->text, slot)) != NULL) {
     rlo__bound_kernel *bound = NULL;
-    rlo_status status =
-        rlo__bound_kernel_create(registry, &slot->config, instance, &bound);
+    rlo_status status = rlo__bound_kernel_create(
+        registry, &slot->config.kernel, instance, &bound);
     if (status != RLO_OK) {
       unbind_all(registry, name->text);
       return status;
     }
     rlo__rwlock_lock_write(&registry->lock);
-    rlo__kernel_slot_bind(registry, slot, bound);
+    rlo__slot_bind(registry, slot, bound);
     rlo__rwlock_unlock(&registry->lock);
   }
   rlo__rwlock_lock_write(&registry->lock);

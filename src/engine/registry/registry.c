@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/registry/registry.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "base/status.h"
 #include "base/str.h"
 
@@ -57,27 +55,17 @@ rlo_status rlo__registry_init(rlo__registry *registry,
   return RLO_OK;
 }
 
-/* Releases what is registered under a name. */
-static void deinit_name(rlo__name *name) {
-  while (name->kernels != NULL) {
-    rlo__kernel_slot *slot = name->kernels;
-    name->kernels = slot->next;
-    rlo__bound_kernel_release(slot->bound);
-    rlo__free(slot);
-  }
-  while (name->lists != NULL) {
-    rlo__name_list *list = name->lists;
-    name->lists = list->next;
-    rlo__free(list);
-  }
-}
-
 void rlo__registry_deinit(rlo__registry *registry) {
   rlo__table *names = &registry->names;
   /* Kernels before backends, and everything before the texts. */
   for (rlo__name *n = rlo__table_newest(names); n != NULL;
        n = rlo__table_older(names, n)) {
-    deinit_name(n);
+    while (n->slots != NULL) {
+      rlo__slot *slot = n->slots;
+      n->slots = slot->next;
+      rlo__bound_kernel_release(slot->bound);
+      rlo__free(slot);
+    }
   }
   rlo__backend_instance_release(registry->active);
   for (rlo__name *n = registry->backends; n != NULL; n = n->backend.next) {
@@ -94,79 +82,84 @@ void rlo__registry_deinit(rlo__registry *registry) {
 
 /* -------------------------------------------------------------------- names */
 
-static uint64_t hash_name(const char *name) {
-  /* FNV-1a: names are short, and every call hashes one. */
+/* FNV-1a: names are short, and every call hashes one. */
+static uint64_t hash_name(const char *text, size_t bytes) {
   uint32_t hash = 2166136261u;
-  for (const char *c = name; *c != '\0'; ++c) {
-    hash = (hash ^ (uint8_t)*c) * 16777619u;
+  for (size_t i = 0; i < bytes; ++i) {
+    hash = (hash ^ (uint8_t)text[i]) * 16777619u;
   }
   return hash;
 }
 
-static bool is_name(const void *entry, const void *text) {
+/* A text that is looked for. */
+typedef struct wanted_text {
+  const void *text;
+  size_t bytes;
+} wanted_text;
+
+static bool is_name(const void *entry, const void *key) {
   const rlo__name *name = entry;
-  return strcmp(name->text, text) == 0;
+  const wanted_text *wanted = key;
+  return name->bytes == wanted->bytes &&
+         memcmp(name->text, wanted->text, wanted->bytes) == 0;
 }
 
 rlo__name *rlo__registry_find(const rlo__registry *registry, const char *name) {
-  return rlo__table_find(&registry->names, hash_name(name), is_name, name);
+  const wanted_text wanted = {name, strlen(name)};
+  return rlo__table_find(
+      &registry->names, hash_name(name, wanted.bytes), is_name, &wanted);
 }
 
-rlo_status rlo__registry_intern(rlo__registry *registry,
-                                const char *name,
-                                rlo__name **out_name) {
-  *out_name = rlo__registry_find(registry, name);
-  if (*out_name != NULL) {
-    return RLO_OK;
+static rlo_status intern(rlo__registry *registry,
+                         const wanted_text *wanted,
+                         const char **out_text) {
+  uint64_t hash = hash_name(wanted->text, wanted->bytes);
+  rlo__name *name = rlo__table_find(&registry->names, hash, is_name, wanted);
+  if (name == NULL) {
+    name = rlo__alloc(sizeof *name + wanted->bytes + 1);
+    if (name == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    name->bytes = wanted->bytes;
+    memcpy(name->text, wanted->text, wanted->bytes);
+    rlo__usage_init(&name->usage, &registry->usage);
+    rlo__rwlock_lock_write(&registry->lock);
+    rlo__table_insert(&registry->names, name, hash);
+    rlo__rwlock_unlock(&registry->lock);
   }
-  size_t bytes = strlen(name) + 1;
-  rlo__name *made = rlo__alloc(sizeof *made + bytes);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  memcpy(made->text, name, bytes);
-  rlo__usage_init(&made->usage, &registry->usage);
-  rlo__rwlock_lock_write(&registry->lock);
-  rlo__table_insert(&registry->names, made, hash_name(name));
-  rlo__rwlock_unlock(&registry->lock);
-  *out_name = made;
+  *out_text = name->text;
   return RLO_OK;
 }
 
+rlo_status rlo__registry_intern(rlo__registry *registry,
+                                const char **inout_name) {
+  const wanted_text wanted = {*inout_name, strlen(*inout_name)};
+  return intern(registry, &wanted, inout_name);
+}
+
 rlo_status rlo__registry_intern_list(rlo__registry *registry,
-                                     const char *const *names,
-                                     int32_t count,
-                                     const char *const **out_names) {
-  *out_names = NULL;
+                                     const char *const **inout_names,
+                                     int32_t count) {
+  const char *const *given = *inout_names;
+  const char *text = NULL;
+  *inout_names = NULL;
   if (count <= 0) {
     return RLO_OK;
   }
-  size_t bytes = (size_t)count * sizeof(char *);
-  rlo__name *name = NULL;
-  rlo__name_list *made = rlo__alloc(sizeof *made + bytes);
-  if (made == NULL) {
+  const char **names = rlo__alloc_array((size_t)count, sizeof(char *));
+  if (names == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = RLO_OK;
-  made->count = count;
-  for (int32_t i = count - 1; i >= 0; --i) {
-    RLO_TRY_GOTO(rlo__registry_intern(registry, names[i], &name));
-    made->names[i] = name->text;
+  for (int32_t i = 0; i < count; ++i) {
+    names[i] = given[i];
+    RLO_TRY_GOTO(rlo__registry_intern(registry, &names[i]));
   }
-  rlo__name_list *list = name->lists;
-  while (list != NULL && (list->count != count ||
-                          memcmp(list->names, made->names, bytes) != 0)) {
-    list = list->next;
-  }
-  if (list == NULL) {
-    list = made;
-    made->next = name->lists;
-    name->lists = made;
-    made = NULL;
-  }
-  *out_names = list->names;
+  const wanted_text wanted = {names, (size_t)count * sizeof(char *)};
+  RLO_TRY_GOTO(intern(registry, &wanted, &text));
+  *inout_names = (const char *const *)(const void *)text;
 fail:
-  rlo__free(made);
+  rlo__free(names);
   return status;
 }
 
@@ -186,92 +179,29 @@ void rlo__registry_reset_peaks(rlo__registry *registry) {
   rlo__rwlock_unlock(&registry->lock);
 }
 
-rlo__kernel_slot *rlo__name_find_kernel(const rlo__name *name,
-                                        const char *backend_name) {
-  rlo__kernel_slot *slot = name != NULL ? name->kernels : NULL;
-  while (slot != NULL && slot->config.backend_name != backend_name &&
-         strcmp(slot->config.backend_name, backend_name) != 0) {
+/* ------------------------------------------------------------------ configs */
+
+rlo__slot *rlo__slot_find(const rlo__name *name, const char *backend_name) {
+  rlo__slot *slot = name != NULL ? name->slots : NULL;
+  while (slot != NULL && slot->backend_name != backend_name &&
+         (slot->backend_name == NULL || backend_name == NULL ||
+          strcmp(slot->backend_name, backend_name) != 0)) {
     slot = slot->next;
   }
   return slot;
 }
 
-rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
-                                            const char *kernel_name,
-                                            const char *backend_name) {
-  return rlo__name_find_kernel(rlo__registry_find(registry, kernel_name),
-                               backend_name);
-}
-
-rlo__kernel_slot *rlo__registry_next_kernel(const rlo__registry *registry,
-                                            const char *backend_name,
-                                            const rlo__kernel_slot *slot) {
+rlo__slot *rlo__registry_next_slot(const rlo__registry *registry,
+                                   const char *backend_name,
+                                   const rlo__slot *slot) {
   const rlo__table *names = &registry->names;
   rlo__name *name = slot == NULL ? rlo__table_newest(names)
                                  : rlo__table_older(names, slot->name);
-  rlo__kernel_slot *next = NULL;
-  while (name != NULL &&
-         (next = rlo__name_find_kernel(name, backend_name)) == NULL) {
+  rlo__slot *next = NULL;
+  while (name != NULL && (next = rlo__slot_find(name, backend_name)) == NULL) {
     name = rlo__table_older(names, name);
   }
   return next;
-}
-
-bool rlo__registry_get(rlo__registry *registry,
-                       rlo__registered_fn get,
-                       const char *kernel_name,
-                       const char *backend_name,
-                       void *out_config) {
-  rlo__rwlock_lock_read(&registry->lock);
-  const rlo__name *name = rlo__registry_find(registry, kernel_name);
-  bool is_found = name != NULL && get(name, backend_name, out_config);
-  rlo__rwlock_unlock(&registry->lock);
-  return is_found;
-}
-
-/* The beginning of a config. */
-typedef struct config_head {
-  size_t struct_size;
-  const char *kernel_name;
-} config_head;
-
-static int compare_names(const void *a, const void *b) {
-  const config_head *left = a;
-  const config_head *right = b;
-  return strcmp(left->kernel_name, right->kernel_name);
-}
-
-rlo_status rlo__registry_list(rlo__registry *registry,
-                              rlo__registered_fn get,
-                              const char *backend_name,
-                              const char *type,
-                              size_t bytes,
-                              void *out_configs,
-                              size_t config_bytes,
-                              int32_t capacity,
-                              int32_t *out_count) {
-  RLO_TRY(rlo__report_list_check(
-      type, capacity, config_bytes, sizeof(size_t), bytes));
-  size_t count = 0;
-  rlo__rwlock_lock_read(&registry->lock);
-  char *configs = rlo__alloc_array(registry->names.count + 1, bytes);
-  for (rlo__name *n = rlo__table_newest(&registry->names);
-       n != NULL && configs != NULL;
-       n = rlo__table_older(&registry->names, n)) {
-    if (get(n, backend_name, configs + count * bytes)) {
-      memcpy(configs + count++ * bytes, &config_bytes, sizeof config_bytes);
-    }
-  }
-  rlo__rwlock_unlock(&registry->lock);
-  if (configs == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  qsort(configs, count, bytes, compare_names);
-  *out_count = (int32_t)count;
-  rlo__report_list_write(
-      configs, *out_count, bytes, out_configs, config_bytes, capacity);
-  rlo__free(configs);
-  return RLO_OK;
 }
 
 rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
@@ -291,18 +221,24 @@ rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
                   rlo__str_text(&have));
 }
 
-rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,
-                                        const char *kernel_name,
-                                        const char *backend_name) {
+rlo_status rlo__registry_fail_missing(rlo__registry *registry,
+                                      const char *kernel_name,
+                                      const char *backend_name) {
+  if (backend_name == NULL) {
+    return RLO_FAIL(RLO_NOT_FOUND,
+                    "no gradient is registered for kernel '%s'",
+                    kernel_name);
+  }
   char text[256];
   rlo__str have = rlo__str_over(text, sizeof text);
   rlo__rwlock_lock_read(&registry->lock);
   const rlo__name *name = rlo__registry_find(registry, kernel_name);
-  for (const rlo__kernel_slot *s = name != NULL ? name->kernels : NULL;
-       s != NULL;
+  for (const rlo__slot *s = name != NULL ? name->slots : NULL; s != NULL;
        s = s->next) {
-    rlo__str_printf(
-        &have, "%s'%s'", have.length == 0 ? "" : ", ", s->config.backend_name);
+    if (s->backend_name != NULL) {
+      rlo__str_printf(
+          &have, "%s'%s'", have.length == 0 ? "" : ", ", s->backend_name);
+    }
   }
   rlo__rwlock_unlock(&registry->lock);
   return RLO_FAIL(RLO_NOT_FOUND,
@@ -311,6 +247,20 @@ rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,
                   backend_name,
                   have.length == 0 ? "no backend has it" : "it is for ",
                   rlo__str_text(&have));
+}
+
+bool rlo__registry_get(rlo__registry *registry,
+                       const char *kernel_name,
+                       const char *backend_name,
+                       rlo__config *out_config) {
+  rlo__rwlock_lock_read(&registry->lock);
+  const rlo__slot *slot =
+      rlo__slot_find(rlo__registry_find(registry, kernel_name), backend_name);
+  if (slot != NULL) {
+    *out_config = slot->config;
+  }
+  rlo__rwlock_unlock(&registry->lock);
+  return slot != NULL;
 }
 
 /* ------------------------------------------------------------ bound kernels */
@@ -368,9 +318,9 @@ void rlo__bound_kernel_release(rlo__bound_kernel *bound) {
   rlo__free(bound);
 }
 
-void rlo__kernel_slot_bind(rlo__registry *registry,
-                           rlo__kernel_slot *slot,
-                           rlo__bound_kernel *bound) {
+void rlo__slot_bind(rlo__registry *registry,
+                    rlo__slot *slot,
+                    rlo__bound_kernel *bound) {
   if (slot->bound != NULL) {
     slot->bound->next_removed = registry->removed;
     registry->removed = slot->bound;

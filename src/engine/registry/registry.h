@@ -2,6 +2,8 @@
 #ifndef RLO_ENGINE_REGISTRY_H
 #define RLO_ENGINE_REGISTRY_H
 
+#include <stddef.h>
+
 #include "base/sentence.h"
 #include "base/table.h"
 #include "base/thread.h"
@@ -30,16 +32,29 @@ rlo__bound_kernel *rlo__bound_kernel_retain(rlo__bound_kernel *bound);
 /** NULL is legal. */
 void rlo__bound_kernel_release(rlo__bound_kernel *bound);
 
-/** A kernel of one backend. */
-typedef struct rlo__kernel_slot {
-  /** The next backend's kernel of the same name. */
-  struct rlo__kernel_slot *next;
+/** What is registered, as the user's struct. All begin alike. */
+typedef union rlo__config {
+  struct {
+    size_t struct_size;
+    const char *kernel_name;
+  } head;
+
+  rlo_kernel_config kernel;
+  rlo_gradient_config gradient;
+} rlo__config;
+
+/** A kernel of one backend, or a gradient. */
+typedef struct rlo__slot {
+  /** The next one of the same name. */
+  struct rlo__slot *next;
   /** That of the kernel. */
   struct rlo__name *name;
-  rlo_kernel_config config;
-  /** NULL exactly while the backend has no instance. */
+  /** Of the registry; NULL: a gradient. */
+  const char *backend_name;
+  rlo__config config;
+  /** Of a kernel, while its backend has an instance; else NULL. */
   rlo__bound_kernel *bound;
-} rlo__kernel_slot;
+} rlo__slot;
 
 typedef struct rlo__backend_slot {
   /** NULL: there is no backend. */
@@ -52,30 +67,22 @@ typedef struct rlo__backend_slot {
   rlo__backend_instance *instance;
 } rlo__backend_slot;
 
-/** A list of interned names. */
-typedef struct rlo__name_list {
-  struct rlo__name_list *next;
-  int32_t count;
-  const char *names[];
-} rlo__name_list;
-
 /**
  * A name, and what is registered under it: kernels, a gradient, a backend. It
- * lives as long as the registry, so that its text can be borrowed.
+ * lives as long as the registry, so that its text can be borrowed. The pointers
+ * of a list of names are such a text, too.
  */
 typedef struct rlo__name {
   rlo__table_node node;
-  rlo__kernel_slot *kernels;
-  /** Its `run` is NULL: there is none. */
-  rlo_gradient_config gradient;
+  rlo__slot *slots;
   rlo__backend_slot backend;
   /** There is or was a backend. */
   bool has_usage;
   /** Usage under the name of a backend, also after it is removed. */
   rlo__usage usage;
-  /** The lists that begin with this name. */
-  rlo__name_list *lists;
-  char text[];
+  /** Of the text, without its NUL. */
+  size_t bytes;
+  _Alignas(void *) char text[];
 } rlo__name;
 
 /**
@@ -131,18 +138,19 @@ const rlo__registry *rlo__registry_changing(void);
 /** The entry of a name; NULL if there is none. Under a lock. */
 rlo__name *rlo__registry_find(const rlo__registry *registry, const char *name);
 
-/** Finds or adds the entry of a name. During a change. RLO_OUT_OF_MEMORY. */
+/** Finds or adds a name and gets its text. During a change. RLO_OUT_OF_MEMORY.
+ */
 RLO_NODISCARD rlo_status rlo__registry_intern(rlo__registry *registry,
-                                              const char *name,
-                                              rlo__name **out_name);
+                                              const char **inout_name);
 
-/** Finds or adds a list of names; NULL for none. During a change.
- *  RLO_OUT_OF_MEMORY. */
-RLO_NODISCARD rlo_status
-rlo__registry_intern_list(rlo__registry *registry,
-                          const char *const *names,
-                          int32_t count,
-                          const char *const **out_names);
+/** The same of a list of names; NULL for none. */
+RLO_NODISCARD rlo_status rlo__registry_intern_list(
+    rlo__registry *registry, const char *const **inout_names, int32_t count);
+
+/** The name of a text of the registry. */
+static inline rlo__name *rlo__name_of(const char *text) {
+  return (rlo__name *)((uintptr_t)text - offsetof(rlo__name, text));
+}
 
 /** The entry of a backend's name; NULL if there is no such backend. Under a
  *  lock. */
@@ -156,64 +164,33 @@ RLO_NODISCARD rlo_status rlo__registry_fail_no_backend(rlo__registry *registry,
 /** Makes what is held now the peaks. Not under `lock`. */
 void rlo__registry_reset_peaks(rlo__registry *registry);
 
-/** The slot of the kernel of a name, which may be NULL, that a backend has;
- * NULL if there is none. Under a lock. */
-rlo__kernel_slot *rlo__name_find_kernel(const rlo__name *name,
-                                        const char *backend_name);
+/** The slot of a kernel for a backend or, with a NULL, of a gradient; NULL if
+ *  there is none, or no name. Under a lock. */
+rlo__slot *rlo__slot_find(const rlo__name *name, const char *backend_name);
 
-/** The same by the text of the name. */
-rlo__kernel_slot *rlo__registry_find_kernel(const rlo__registry *registry,
-                                            const char *kernel_name,
-                                            const char *backend_name);
+/** RLO_NOT_FOUND of a kernel, naming the backends that have it; or, without
+ *  `backend_name`, of a gradient. Not under `lock`. */
+RLO_NODISCARD rlo_status rlo__registry_fail_missing(rlo__registry *registry,
+                                                    const char *kernel_name,
+                                                    const char *backend_name);
 
-/** RLO_NOT_FOUND, naming the backends that have the kernel. Not under `lock`.
- */
-RLO_NODISCARD rlo_status rlo__registry_fail_no_kernel(rlo__registry *registry,
-                                                      const char *kernel_name,
-                                                      const char *backend_name);
-
-/** The first kernel of a backend, or the one after `slot`; NULL after the last
- *  one. Under a lock. */
-rlo__kernel_slot *rlo__registry_next_kernel(const rlo__registry *registry,
-                                            const char *backend_name,
-                                            const rlo__kernel_slot *slot);
-
-/** Gets what is registered under a name, and for a backend, as a config;
- *  returns whether there is anything. Under a lock. */
-typedef bool (*rlo__registered_fn)(const rlo__name *name,
-                                   const char *backend_name,
-                                   void *out_config);
-
-/** Finds what is registered under a name, and for a backend. Not under `lock`.
- */
+/** Copies a config; returns whether there is one. Not under `lock`. */
 bool rlo__registry_get(rlo__registry *registry,
-                       rlo__registered_fn get,
                        const char *kernel_name,
                        const char *backend_name,
-                       void *out_config);
+                       rlo__config *out_config);
 
-/**
- * Lists configs, which begin with struct_size and kernel_name, by their names.
- * @param type   "rlo_kernel_config"; `bytes` is its size, `size_bytes` that of
- *               the caller's.
- * @return RLO_OK; RLO_INVALID_ARGUMENT for a size or a capacity;
- *         RLO_OUT_OF_MEMORY.
- */
-RLO_NODISCARD rlo_status rlo__registry_list(rlo__registry *registry,
-                                            rlo__registered_fn get,
-                                            const char *backend_name,
-                                            const char *type,
-                                            size_t bytes,
-                                            void *out_configs,
-                                            size_t config_bytes,
-                                            int32_t capacity,
-                                            int32_t *out_count);
+/** The first kernel of a backend, or the one after `slot`; with a NULL, of the
+ * gradients. NULL after the last one. Under a lock. */
+rlo__slot *rlo__registry_next_slot(const rlo__registry *registry,
+                                   const char *backend_name,
+                                   const rlo__slot *slot);
 
 /** Replaces the bound kernel of a slot. During a change, and under `lock` for
  *  writing where readers may see the slot. */
-void rlo__kernel_slot_bind(rlo__registry *registry,
-                           rlo__kernel_slot *slot,
-                           rlo__bound_kernel *bound);
+void rlo__slot_bind(rlo__registry *registry,
+                    rlo__slot *slot,
+                    rlo__bound_kernel *bound);
 
 /** Sets a kernel up for an instance. RLO_OUT_OF_MEMORY; the status of setup. */
 RLO_NODISCARD rlo_status
@@ -242,7 +219,7 @@ rlo__backend_remove(rlo__registry *registry,
                     const char *name,
                     rlo__backend_instance **out_instance);
 
-/* kernel.c */
+/* register.c */
 
 /**
  * Finds the kernel that a call runs: the active backend's or, where that has
