@@ -21,27 +21,24 @@ typedef struct whole_engine {
   rlo__registry registry;
   rlo__call_plans plans;
   rlo__profiler profiler;
-  bool has_scope_mutex;
 } whole_engine;
 
-/* Reads and checks the options, with defaults for those that are 0. */
+/* Reads and checks the options; `read` has the defaults. */
 static rlo_status read_options(const rlo_engine_options *options,
-                               rlo_engine_options *out_options) {
-  rlo_engine_options read = RLO_ENGINE_OPTIONS_INIT;
+                               rlo_engine_options *read) {
   RLO_TRY(rlo__options_read("engine options",
                             "RLO_ENGINE_OPTIONS_INIT",
                             options,
-                            &read,
-                            sizeof read));
-  if (read.plan_capacity < 0) {
+                            read,
+                            sizeof *read));
+  if (read->plan_capacity < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a capacity of %d plans is negative",
-                    read.plan_capacity);
+                    read->plan_capacity);
   }
-  if (read.plan_capacity == 0) {
-    read.plan_capacity = DEFAULT_PLANS;
+  if (read->plan_capacity == 0) {
+    read->plan_capacity = DEFAULT_PLANS;
   }
-  *out_options = read;
   return RLO_OK;
 }
 
@@ -106,9 +103,7 @@ static void destroy(rlo_engine *engine) {
   if (engine->profiler != NULL) {
     rlo__profiler_deinit(&whole->profiler);
   }
-  if (whole->has_scope_mutex) {
-    rlo__mutex_deinit(&engine->scope_mutex);
-  }
+  rlo__mutex_deinit(&engine->scope_mutex);
   rlo_context_release(engine->context);
   rlo__free(whole);
 }
@@ -141,7 +136,6 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
   init_engine(whole, &read);
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&engine->scope_mutex));
-  whole->has_scope_mutex = true;
   RLO_TRY_GOTO(rlo__profiler_init(&whole->profiler));
   engine->profiler = &whole->profiler;
   RLO_TRY_GOTO(rlo__shape_table_init(&whole->shapes));

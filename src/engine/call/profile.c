@@ -124,18 +124,16 @@ void rlo__profile_run_end_tensors(rlo__profile_run *run,
   if (run->number == 0) {
     return;
   }
-  const bool is_done = status == RLO_OK;
-  const size_t count = (size_t)num_inputs + (size_t)num_outputs;
+  const int32_t count = status == RLO_OK ? num_inputs + num_outputs : 0;
   const rlo_shape **shapes =
-      is_done ? rlo__alloc_array(count, sizeof(rlo_shape *)) : NULL;
+      rlo__alloc_array_quiet((size_t)count, sizeof(rlo_shape *));
   bool is_reported = false;
-  for (int32_t n = 0; n < num_inputs && shapes != NULL; ++n) {
-    shapes[n] = rlo_tensor_shape(inputs[n]);
-  }
-  for (int32_t n = 0; n < num_outputs && is_done; ++n) {
-    is_reported = is_reported || !rlo_tensor_is_pending(outputs[n]);
+  for (int32_t n = 0; n < count; ++n) {
+    rlo_tensor *tensor = n < num_inputs ? inputs[n] : outputs[n - num_inputs];
+    is_reported =
+        is_reported || (n >= num_inputs && !rlo_tensor_is_pending(tensor));
     if (shapes != NULL) {
-      shapes[num_inputs + n] = rlo_tensor_shape(outputs[n]);
+      shapes[n] = rlo_tensor_shape(tensor);
     }
   }
   rlo__profile_run_end(run,

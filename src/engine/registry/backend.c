@@ -67,107 +67,94 @@ static void unbind_all(rlo__registry *registry, const char *name) {
   rlo__rwlock_unlock(&registry->lock);
 }
 
-/* Sets every kernel of a backend up for its new instance, all or none. During a
- * change: until the slot has the instance, no reader looks for a kernel. */
-static rlo_status bind_all(rlo__registry *registry,
-                           rlo__name *name,
-                           rlo__backend_instance *instance) {
+/* Creates the backend's instance, and sets every kernel of it up, all or none.
+ * During a change: until the name has the instance, no reader looks for a
+ * kernel. */
+static rlo_status bring_up(rlo__registry *registry, rlo__name *name) {
   rlo__slot *slot = NULL;
-  while ((slot = rlo__registry_next_slot(registry, name->text, slot)) != NULL) {
-    rlo__bound_kernel *bound = NULL;
-    rlo_status status = rlo__bound_kernel_create(
-        registry, &slot->config.kernel, instance, &bound);
-    if (status != RLO_OK) {
-      unbind_all(registry, name->text);
-      return status;
-    }
-    rlo__rwlock_lock_write(&registry->lock);
-    rlo__slot_bind(registry, slot, bound);
-    rlo__rwlock_unlock(&registry->lock);
+  rlo__backend_instance *instance = NULL;
+  rlo_status status = rlo__backend_instance_create(registry->engine,
+                                                   name->text,
+                                                   &name->usage,
+                                                   name->backend.factory,
+                                                   name->backend.payload,
+                                                   registry->next_instance_id++,
+                                                   &instance);
+  while (status == RLO_OK &&
+         (slot = rlo__registry_next_slot(registry, name->text, slot)) != NULL) {
+    status = rlo__bound_kernel_create(
+        registry, &slot->config.kernel, instance, &slot->bound);
+  }
+  if (status != RLO_OK) {
+    unbind_all(registry, name->text);
+    rlo__backend_instance_release(instance);
+    rlo__status_prefix(status, "backend '%s' fails: ", name->text);
+    rlo__log(registry->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
+    return status;
   }
   rlo__rwlock_lock_write(&registry->lock);
   name->backend.instance = instance;
   rlo__rwlock_unlock(&registry->lock);
+  rlo__log(registry->log, RLO__LOG_INFO, "backend '%s' is up", name->text);
   return RLO_OK;
 }
 
-static rlo_status bring_up(rlo__registry *registry, rlo__name *name) {
-  rlo__backend_slot *backend = &name->backend;
-  rlo__backend_instance *instance = NULL;
-  RLO_TRY(rlo__backend_instance_create(registry->engine,
-                                       name->text,
-                                       &name->usage,
-                                       backend->factory,
-                                       backend->payload,
-                                       registry->next_instance_id++,
-                                       &instance));
-  rlo_status status = bind_all(registry, name, instance);
-  if (status != RLO_OK) {
-    rlo__backend_instance_release(instance);
-  }
-  return status;
-}
-
-/* The backend's instance, created on first use; borrowed. During a change. */
+/* The instance of a backend or, with a NULL, of the active one: without one, of
+ * the highest priority that can be created. Created on first use; borrowed.
+ * During a change. */
 static rlo_status get_changing(rlo__registry *registry,
-                               rlo__name *name,
+                               const char *name,
                                rlo__backend_instance **out_instance) {
-  if (name->backend.instance == NULL) {
-    rlo_status status = bring_up(registry, name);
-    if (status != RLO_OK) {
-      status = rlo__status_prefix(status, "backend '%s' fails: ", name->text);
-      rlo__log(
-          registry->log, RLO__LOG_WARNING, "%s", rlo_error_last()->message);
-      return status;
-    }
-    rlo__log(registry->log, RLO__LOG_INFO, "backend '%s' is up", name->text);
-  }
-  *out_instance = name->backend.instance;
-  return RLO_OK;
-}
-
-/* The same, of the backend of a name. RLO_NOT_FOUND. */
-static rlo_status get_named(rlo__registry *registry,
-                            const char *name,
-                            rlo__backend_instance **out_instance) {
-  rlo__name *found = rlo__registry_find_backend(registry, name);
-  return found != NULL ? get_changing(registry, found, out_instance)
-                       : rlo__registry_fail_no_backend(registry, name);
-}
-
-static void make_active(rlo__registry *registry,
-                        rlo__backend_instance *instance) {
-  rlo__rwlock_lock_write(&registry->lock);
-  rlo__backend_instance *before = registry->active;
-  registry->active = rlo__backend_instance_retain(instance);
-  rlo__rwlock_unlock(&registry->lock);
-  rlo__backend_instance_release(before);
-}
-
-/* Activates the backend of the highest priority that can be created, unless
- * another thread has activated one; borrowed. During a change. */
-static rlo_status choose_changing(rlo__registry *registry,
-                                  rlo__backend_instance **out_instance) {
-  rlo_status status = RLO_OK;
+  rlo_status status = RLO_NOT_FOUND;
   int32_t failed = 0;
-  *out_instance = registry->active;
-  if (*out_instance != NULL) {
+  rlo__name *found = name != NULL ? rlo__registry_find_backend(registry, name)
+                                  : registry->backends;
+  if (found == NULL) {
+    return name != NULL ? rlo__registry_fail_no_backend(registry, name)
+                        : RLO_FAIL(RLO_NOT_FOUND, "no backend is registered");
+  }
+  if (name == NULL && registry->active != NULL) {
+    *out_instance = registry->active;
     return RLO_OK;
   }
-  for (rlo__name *n = registry->backends; n != NULL; n = n->backend.next) {
-    status = get_changing(registry, n, out_instance);
+  for (; found != NULL; found = name == NULL ? found->backend.next : NULL) {
+    status =
+        found->backend.instance == NULL ? bring_up(registry, found) : RLO_OK;
     if (status == RLO_OK) {
-      make_active(registry, *out_instance);
+      *out_instance = found->backend.instance;
       return RLO_OK;
     }
     ++failed;
   }
-  if (failed == 0) {
-    return RLO_FAIL(RLO_NOT_FOUND, "no backend is registered");
-  }
   return failed == 1 ? status
                      : rlo__status_prefix(
                            status, "all %d backends fail, at last: ", failed);
+}
+
+/* The same, retained, and made the active one if it was chosen or
+ * `is_set`. */
+static rlo_status change(rlo__registry *registry,
+                         const char *name,
+                         bool is_set,
+                         rlo__backend_instance **out_instance) {
+  rlo__backend_instance *before = NULL;
+  RLO_TRY(rlo__registry_begin_change(registry,
+                                     is_set         ? "setting the backend"
+                                     : name != NULL ? "bringing a backend up"
+                                                    : "choosing a backend"));
+  rlo_status status = get_changing(registry, name, out_instance);
+  if (status == RLO_OK) {
+    rlo__backend_instance_retain(*out_instance);
+  }
+  if (status == RLO_OK && (is_set || name == NULL)) {
+    rlo__rwlock_lock_write(&registry->lock);
+    before = registry->active;
+    registry->active = rlo__backend_instance_retain(*out_instance);
+    rlo__rwlock_unlock(&registry->lock);
+  }
+  rlo__registry_end_change(registry);
+  rlo__backend_instance_release(before);
+  return status;
 }
 
 /* The instance of a backend, NULL for the active one, if it is up; retained. */
@@ -190,33 +177,17 @@ rlo_status rlo__backend_get(rlo__registry *registry,
                             const char *name,
                             rlo__backend_instance **out_instance) {
   *out_instance = find_instance(registry, name);
-  if (*out_instance != NULL) {
-    return RLO_OK;
-  }
-  rlo__backend_instance *instance = NULL;
-  RLO_TRY(rlo__registry_begin_change(
-      registry, name != NULL ? "bringing a backend up" : "choosing a backend"));
-  rlo_status status = name != NULL ? get_named(registry, name, &instance)
-                                   : choose_changing(registry, &instance);
-  if (status == RLO_OK) {
-    *out_instance = rlo__backend_instance_retain(instance);
-  }
-  rlo__registry_end_change(registry);
-  return status;
+  return *out_instance != NULL ? RLO_OK
+                               : change(registry, name, false, out_instance);
 }
 
 rlo_status rlo_backend_set(rlo_engine *engine, const char *name) {
   RLO_REQUIRE(engine, name);
-  RLO_TRY(check_name(name));
-  rlo__registry *registry = engine->registry;
-  RLO_TRY(rlo__registry_begin_change(registry, "setting the backend"));
   rlo__backend_instance *instance = NULL;
-  rlo_status status = get_named(registry, name, &instance);
-  if (status == RLO_OK) {
-    make_active(registry, instance);
-  }
-  rlo__registry_end_change(registry);
-  return status;
+  RLO_TRY(check_name(name));
+  RLO_TRY(change(engine->registry, name, true, &instance));
+  rlo__backend_instance_release(instance);
+  return RLO_OK;
 }
 
 rlo_status rlo_backend_active(rlo_engine *engine, const char **out_name) {

@@ -210,15 +210,38 @@ static bool release_own(rlo_tensor *tensor) {
   return true;
 }
 
-/* Takes the newest reference out of a scope that a thread is in or, without
- * `is_of_thread`, out of any. False if there is none. */
-static bool release_of_scope(rlo_tensor *tensor, bool is_of_thread) {
+/* Tells if a scope holds what `within` is to release; that may be NULL. */
+typedef bool (*holds_fn)(const rlo_scope *scope, const rlo_scope *within);
+
+static bool holds_any(const rlo_scope *scope, const rlo_scope *within) {
+  (void)scope;
+  (void)within;
+  return true;
+}
+
+/* A scope that the thread is in. */
+static bool holds_level(const rlo_scope *scope, const rlo_scope *within) {
+  (void)within;
+  return is_open(scope) && is_level(scope->level, get_level(0));
+}
+
+/* `within`, or a scope that was begun within it on this thread. */
+static bool holds_within(const rlo_scope *scope, const rlo_scope *within) {
+  const rlo_scope *s = newest;
+  while (s != scope && s != within) {
+    s = s->below;
+  }
+  return s == scope;
+}
+
+/* Releases the newest reference that a scope holds. False if there is none. */
+static bool release_of_scope(rlo_tensor *tensor,
+                             holds_fn holds,
+                             const rlo_scope *within) {
   rlo__mutex *mutex = &tensor->engine->scope_mutex;
   rlo__mutex_lock(mutex);
   rlo__scope_entry *entry = tensor->scope_entries;
-  while (is_of_thread && entry != NULL &&
-         (!is_open(entry->scope) ||
-          !is_level(entry->scope->level, get_level(0)))) {
+  while (entry != NULL && !holds(entry->scope, within)) {
     entry = entry->older_of_tensor;
   }
   if (entry != NULL) {
@@ -239,9 +262,9 @@ void rlo_tensor_release(rlo_tensor *tensor) {
   }
   /* One of a scope on another thread only if the caller has none of its own,
    * and releases what it has borrowed. */
-  if ((newest == NULL || !release_of_scope(tensor, true)) &&
+  if ((newest == NULL || !release_of_scope(tensor, holds_level, NULL)) &&
       !release_own(tensor)) {
-    (void)release_of_scope(tensor, false);
+    (void)release_of_scope(tensor, holds_any, NULL);
   }
 }
 
@@ -344,54 +367,7 @@ static rlo_status check_scope(const rlo_scope *scope, const char *action) {
                         action);
 }
 
-/* The scope around another one, which gets what is kept in it. */
-static rlo_scope *find_outer(const rlo_scope *scope) {
-  return find_scope(scope->below, scope->engine, scope->level);
-}
-
 /* ------------------------------------------------------------------ keeping */
-
-/* The newest reference to a tensor that a scope holds, or one begun within it
- * on this thread. Under the mutex. */
-static rlo__scope_entry *find_entry(const rlo_scope *scope,
-                                    const rlo_tensor *tensor) {
-  for (rlo__scope_entry *e = tensor->scope_entries; e != NULL;
-       e = e->older_of_tensor) {
-    const rlo_scope *s = newest;
-    while (s != e->scope && s != scope) {
-      s = s->below;
-    }
-    if (s == e->scope) {
-      return e;
-    }
-  }
-  return NULL;
-}
-
-/* Passes the scope's reference to `outer`, or to the caller if that is NULL.
- * False if there is none. */
-static bool pass_on(const rlo_scope *scope,
-                    rlo_scope *outer,
-                    rlo_tensor *tensor) {
-  rlo__mutex *mutex = &scope->engine->scope_mutex;
-  rlo__mutex_lock(mutex);
-  rlo__scope_entry *entry = find_entry(scope, tensor);
-  if (entry != NULL) {
-    unlink_entry(entry);
-    if (outer != NULL) {
-      link_entry(entry, outer);
-    } else {
-      atomic_fetch_add_explicit(&tensor->references,
-                                RLO__USER_REFERENCE - RLO__ANY_REFERENCE,
-                                memory_order_relaxed);
-    }
-  }
-  rlo__mutex_unlock(mutex);
-  if (entry != NULL && outer == NULL) {
-    rlo__free(entry);
-  }
-  return entry != NULL;
-}
 
 rlo_status rlo_scope_keep(rlo_scope *scope, rlo_tensor *tensor) {
   RLO_REQUIRE(scope, tensor);
@@ -400,45 +376,39 @@ rlo_status rlo_scope_keep(rlo_scope *scope, rlo_tensor *tensor) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "keeping a tensor: it is of another engine than the scope");
   }
-  rlo_scope *outer = find_outer(scope);
-  if (pass_on(scope, outer, tensor)) {
-    return RLO_OK;
-  }
+  /* The scope around this one gets a reference, or else the caller; that of
+   * this one goes. */
+  rlo_scope *outer = find_scope(scope->below, scope->engine, scope->level);
   rlo_tensor_retain(tensor);
   rlo_status status = outer != NULL ? give_to_scope(outer, &tensor, 1) : RLO_OK;
   if (status != RLO_OK) {
     (void)release_own(tensor);
+    return status;
   }
-  return status;
+  (void)release_of_scope(tensor, holds_within, scope);
+  return RLO_OK;
 }
 
 /* ------------------------------------------------------------------- ending */
 
-/* Takes the newest reference out of a scope; NULL if there is none. */
-static rlo_tensor *take_newest(rlo_scope *scope) {
-  rlo__mutex *mutex = &scope->engine->scope_mutex;
-  rlo_tensor *tensor = NULL;
-  rlo__mutex_lock(mutex);
-  rlo__scope_entry *entry = scope->newest;
-  if (entry != NULL) {
-    tensor = entry->tensor;
-    unlink_entry(entry);
-  }
-  rlo__mutex_unlock(mutex);
-  rlo__free(entry);
-  return tensor;
-}
-
 static void end_scope(rlo_scope *scope) {
+  rlo__mutex *mutex = &scope->engine->scope_mutex;
   rlo_scope **link = &newest;
+  rlo__scope_entry *entry = NULL;
   while (*link != scope) {
     link = &(*link)->below;
   }
   *link = scope->below;
-  rlo_tensor *tensor = NULL;
-  while ((tensor = take_newest(scope)) != NULL) {
-    rlo__tensor_drop(tensor);
-  }
+  do {
+    rlo__mutex_lock(mutex);
+    entry = scope->newest;
+    if (entry != NULL) {
+      unlink_entry(entry);
+    }
+    rlo__mutex_unlock(mutex);
+    rlo__tensor_drop(entry != NULL ? entry->tensor : NULL);
+    rlo__free(entry);
+  } while (entry != NULL);
   rlo__engine_release(scope->engine);
   rlo__free(scope);
 }
