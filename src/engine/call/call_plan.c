@@ -94,8 +94,9 @@ void rlo__call_plan_release(rlo__call_plan *plan) {
     }
     rlo__shared_shape_release(shapes, plan->outputs[k].shape);
   }
-  for (int32_t n = 0; n < plan->num_inputs; ++n) {
-    rlo__shared_shape_release(shapes, rlo__shared_shape_of(plan->inputs[n]));
+  for (int32_t n = 0; n < plan->call.num_inputs; ++n) {
+    rlo__shared_shape_release(shapes,
+                              rlo__shared_shape_of(plan->call.inputs[n]));
   }
   rlo_attributes_release(plan->attributes);
   rlo__free(plan);
@@ -110,17 +111,15 @@ static rlo_status create(rlo__call_plans *plans,
                          rlo__call_plan **out_plan) {
   rlo__call_plan *made =
       rlo__alloc(sizeof *made + (size_t)num_outputs * sizeof *made->outputs +
-                 (size_t)num_inputs * sizeof *made->inputs);
+                 (size_t)num_inputs * sizeof(rlo_shape *));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   atomic_init(&made->num_references, 1);
   made->plans = plans;
   made->instance = rlo__backend_instance_retain(instance);
-  made->num_inputs = num_inputs;
   made->num_outputs = num_outputs;
   made->outputs = (rlo__call_plan_output *)(void *)(made + 1);
-  made->inputs = (const rlo_shape **)(void *)(made->outputs + num_outputs);
   *out_plan = made;
   return RLO_OK;
 }
@@ -128,13 +127,15 @@ static rlo_status create(rlo__call_plans *plans,
 static rlo_status make_program(const rlo__call_plan *plan,
                                int32_t output,
                                void **out_program) {
-  const rlo__copy_call call = {
-      plan->op, plan->inputs, plan->num_inputs, plan->attributes};
-  return rlo__copy_op_prepare(plan->instance,
-                              &call,
-                              output,
-                              &plan->outputs[output].shape->shape,
-                              out_program);
+  rlo_problem_list *problems = NULL;
+  rlo_segment_sum *sum = NULL;
+  RLO_TRY(rlo__copy_op_lower(&plan->call,
+                             output,
+                             &plan->outputs[output].shape->shape,
+                             &problems,
+                             &sum));
+  return rlo__backend_instance_prepare(
+      plan->instance, problems, sum, out_program);
 }
 
 /* Threads that need it at once each make it, and keep the first. */
@@ -169,18 +170,6 @@ static rlo_status is_same_place(const rlo__copy_op *op,
       rlo_shape_reshape_is_bitcast(input, result, 0, out_is_same);
   /* Copying is always correct. */
   return status == RLO_UNSUPPORTED ? RLO_OK : status;
-}
-
-static rlo_status fill_in(rlo__call_plan *plan, const rlo__copy_call *call) {
-  rlo_shape shape;
-  RLO_TRY(rlo_attributes_clone(call->attributes, &plan->attributes));
-  for (int32_t k = 0; k < plan->num_outputs; ++k) {
-    rlo__call_plan_output *output = &plan->outputs[k];
-    RLO_TRY(rlo__copy_op_shape(call, k, &shape));
-    RLO_TRY(rlo__shape_table_get(plan->plans->shapes, &shape, &output->shape));
-    RLO_TRY(is_same_place(call->op, call->inputs[0], &shape, &output->is_view));
-  }
-  return RLO_OK;
 }
 
 /* -------------------------------------------------------------------- cache */
@@ -241,33 +230,44 @@ static rlo__call_plan *insert(rlo__call_plans *plans,
 
 void rlo__call_plans_forget(rlo__call_plans *plans,
                             const rlo__backend_instance *instance) {
-  /* Linked by their nodes, which are in no table any more. */
-  rlo__table_node *dropped = NULL;
-  rlo__mutex_lock(&plans->mutex);
-  for (rlo__call_plan *p = rlo__table_newest(&plans->table); p != NULL;) {
-    rlo__call_plan *older = rlo__table_older(&plans->table, p);
-    if (instance == NULL || p->instance == instance) {
-      rlo__table_remove(&plans->table, p);
-      p->node.next = dropped;
-      dropped = &p->node;
+  rlo__call_plan *plan = NULL;
+  do {
+    rlo__mutex_lock(&plans->mutex);
+    plan = rlo__table_newest(&plans->table);
+    while (plan != NULL && plan->instance != instance) {
+      plan = rlo__table_older(&plans->table, plan);
     }
-    p = older;
-  }
-  rlo__mutex_unlock(&plans->mutex);
-  while (dropped != NULL) {
-    rlo__call_plan *plan = rlo__table_entry_of(&plans->table, dropped);
-    dropped = dropped->next;
+    if (plan != NULL) {
+      rlo__table_remove(&plans->table, plan);
+    }
+    rlo__mutex_unlock(&plans->mutex);
     rlo__call_plan_release(plan);
-  }
+  } while (plan != NULL);
 }
 
 void rlo__call_plans_deinit(rlo__call_plans *plans) {
-  rlo__call_plans_forget(plans, NULL);
+  rlo__call_plan *plan = NULL;
+  while ((plan = rlo__table_remove_oldest(&plans->table)) != NULL) {
+    rlo__call_plan_release(plan);
+  }
   rlo__table_deinit(&plans->table);
   rlo__mutex_deinit(&plans->mutex);
 }
 
 /* ------------------------------------------------------------------ getting */
+
+/* Sets the results, for which the plan has room. */
+static rlo_status set_outputs(rlo__call_plan *plan) {
+  const rlo__copy_call *call = &plan->call;
+  rlo_shape shape;
+  for (int32_t k = 0; k < plan->num_outputs; ++k) {
+    rlo__call_plan_output *output = &plan->outputs[k];
+    RLO_TRY(rlo__copy_op_shape(call, k, &shape));
+    RLO_TRY(rlo__shape_table_get(plan->plans->shapes, &shape, &output->shape));
+    RLO_TRY(is_same_place(call->op, call->inputs[0], &shape, &output->is_view));
+  }
+  return RLO_OK;
+}
 
 static rlo_status create_op(rlo__call_plans *plans,
                             rlo__backend_instance *instance,
@@ -278,12 +278,19 @@ static rlo_status create_op(rlo__call_plans *plans,
   int32_t count = 0;
   RLO_TRY(rlo__copy_op_count(call, &count));
   RLO_TRY(create(plans, instance, call->num_inputs, count, &made));
-  made->op = call->op;
+  const rlo_shape **inputs =
+      (const rlo_shape **)(void *)(made->outputs + count);
+  made->call = *call;
+  made->call.inputs = inputs;
   for (int32_t n = 0; n < call->num_inputs; ++n) {
-    made->inputs[n] = call->inputs[n];
-    rlo__shared_shape_retain(rlo__shared_shape_of(call->inputs[n]));
+    inputs[n] = call->inputs[n];
+    rlo__shared_shape_retain(rlo__shared_shape_of(inputs[n]));
   }
-  rlo_status status = fill_in(made, call);
+  rlo_status status = rlo_attributes_clone(call->attributes, &made->attributes);
+  made->call.attributes = made->attributes;
+  if (status == RLO_OK) {
+    status = set_outputs(made);
+  }
   if (status != RLO_OK) {
     rlo__call_plan_release(made);
     return status;
@@ -294,23 +301,21 @@ static rlo_status create_op(rlo__call_plans *plans,
 
 rlo_status rlo__call_plan_get(rlo__call_plans *plans,
                               rlo__backend_instance *instance,
-                              const rlo__copy_op *op,
-                              const rlo_shape *const *inputs,
-                              int32_t num_inputs,
-                              const rlo_attributes *attributes,
+                              const rlo__copy_call *call,
                               rlo__call_plan **out_plan) {
-  const rlo__copy_call call = {op, inputs, num_inputs, attributes};
-  rlo__hash hash = rlo__hash_init((uint64_t)(uintptr_t)op);
-  rlo__hash_u64(&hash, instance->id << 32 | (uint32_t)num_inputs);
-  for (int32_t n = 0; n < num_inputs; ++n) {
-    rlo__hash_u64(&hash, rlo__shared_shape_of(inputs[n])->id);
+  rlo__hash hash = rlo__hash_init((uint64_t)(uintptr_t)call->op);
+  rlo__hash_u64(&hash, instance->id << 32 | (uint32_t)call->num_inputs);
+  for (int32_t n = 0; n < call->num_inputs; ++n) {
+    rlo__hash_u64(&hash, rlo__shared_shape_of(call->inputs[n])->id);
   }
   RLO_TRY(rlo__status_prefix(
-      hash_attributes(plans->shapes, attributes, &hash), "%s: ", op->name));
+      hash_attributes(plans->shapes, call->attributes, &hash),
+      "%s: ",
+      call->op->name));
   const rlo__hash128 key = rlo__hash_finish(&hash);
   *out_plan = rlo__call_plans_find(plans, key);
   return *out_plan != NULL ? RLO_OK
-                           : create_op(plans, instance, key, &call, out_plan);
+                           : create_op(plans, instance, key, call, out_plan);
 }
 
 rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans,
@@ -326,7 +331,8 @@ rlo_status rlo__call_plan_create_chain(rlo__call_plans *plans,
   RLO_TRY_GOTO(create(plans, instance, 0, 1, &made));
   made->outputs[0].shape = rlo__shared_shape_retain(shape);
   RLO_TRY_GOTO(rlo_chain_lower(chain, &shape->shape, &problems));
-  RLO_TRY_GOTO(rlo__backend_instance_prepare(instance, problems, &program));
+  RLO_TRY_GOTO(
+      rlo__backend_instance_prepare(instance, problems, NULL, &program));
   atomic_store(&made->outputs[0].program, program);
   *out_plan = key != NULL ? insert(plans, *key, made) : made;
   return RLO_OK;
@@ -442,13 +448,8 @@ rlo_status rlo__call_plan_run_or_fall_back(rlo__call_plan *plan,
   if (!rlo__fall_back(inputs[0]->engine, status, &instance)) {
     goto fail;
   }
-  RLO_TRY_GOTO(rlo__call_plan_get(plan->plans,
-                                  instance,
-                                  plan->op,
-                                  plan->inputs,
-                                  plan->num_inputs,
-                                  plan->attributes,
-                                  &on_host));
+  RLO_TRY_GOTO(
+      rlo__call_plan_get(plan->plans, instance, &plan->call, &on_host));
   RLO_TRY_GOTO(rlo__call_plan_run_tensors(
       on_host, output, inputs, num_inputs, out_allocation));
 fail:

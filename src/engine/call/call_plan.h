@@ -25,7 +25,7 @@ RLO_NODISCARD rlo_status rlo__call_plans_init(rlo__call_plans *plans,
                                               int32_t capacity);
 void rlo__call_plans_deinit(rlo__call_plans *plans);
 
-/** Drops every plan of an instance; NULL: of all. */
+/** Drops every plan of an instance. */
 void rlo__call_plans_forget(rlo__call_plans *plans,
                             const rlo__backend_instance *instance);
 
@@ -51,13 +51,12 @@ typedef struct rlo__call_plan {
   rlo__hash128 key;
   /** Retained. */
   rlo__backend_instance *instance;
-  /** NULL for chains and fused operations, which have their program from the
-   *  beginning. */
-  const rlo__copy_op *op;
+  /** Its inputs are those of shared shapes, retained. Without an operation for
+   *  chains and fused operations, which have their program from the beginning.
+   */
+  rlo__copy_call call;
+  /** Of the call. */
   rlo_attributes *attributes;
-  int32_t num_inputs;
-  /** Those of shared shapes, retained. */
-  const rlo_shape **inputs;
   int32_t num_outputs;
   rlo__call_plan_output *outputs;
 } rlo__call_plan;
@@ -68,15 +67,12 @@ void rlo__call_plan_release(rlo__call_plan *plan);
 
 /**
  * Finds or creates the plan of a copy operation.
- * @param inputs      those of shared shapes; retained by the plan.
- * @param attributes  checked; borrowed, cloned by the plan.
+ * @param call  its inputs are those of shared shapes, which the plan retains;
+ *              its attributes are checked, and cloned.
  */
 RLO_NODISCARD rlo_status rlo__call_plan_get(rlo__call_plans *plans,
                                             rlo__backend_instance *instance,
-                                            const rlo__copy_op *op,
-                                            const rlo_shape *const *inputs,
-                                            int32_t num_inputs,
-                                            const rlo_attributes *attributes,
+                                            const rlo__copy_call *call,
                                             rlo__call_plan **out_plan);
 
 /** Finds a plan by its key; NULL if there is none. Counts a hit or a miss. */

@@ -139,14 +139,14 @@ static rlo_status add_op(tree *t, deferred *d) {
   rlo__hash_u64(&t->hash, d->plan->key.low);
   for (int32_t i = 0; i < d->num_inputs; ++i) {
     bool is_leaf =
-        i > 0 && rlo__copy_op_has(d->plan->op, RLO__COPY_TAKES_INDICES);
+        i > 0 && rlo__copy_op_has(d->plan->call.op, RLO__COPY_TAKES_INDICES);
     deferred *behind = is_leaf ? NULL : peek(d->inputs[i]);
     if (behind != NULL && behind->plan->instance == d->plan->instance) {
       RLO_TRY(add_op(t, behind));
     } else {
       release(behind);
       rlo__hash_i64(&t->hash, -1);
-      t->nodes[t->num_nodes++].shape = d->plan->inputs[i];
+      t->nodes[t->num_nodes++].shape = d->plan->call.inputs[i];
       RLO_TRY(rlo__tensor_need(
           d->inputs[i], d->plan->instance, &t->leaves[t->num_leaves++]));
     }
@@ -162,11 +162,11 @@ static rlo_status make_chain(void *payload, int32_t n, rlo_chain **out_chain) {
   const node *first = (*next)++;
   const deferred *d = first->op;
   return d == NULL ? rlo_chain_create(first->shape, out_chain)
-                   : rlo__copy_op_chain(d->plan->op,
+                   : rlo__copy_op_chain(d->plan->call.op,
                                         make_chain,
                                         next,
                                         d->num_inputs,
-                                        d->plan->attributes,
+                                        d->plan->call.attributes,
                                         d->output,
                                         out_chain);
 }
@@ -207,7 +207,7 @@ static const node *describe(const node *n,
     n = describe(n, name, next_shape);
   }
   rlo__str_printf(
-      name, "%s%s", name->length == 0 ? "" : "+", d->plan->op->name);
+      name, "%s%s", name->length == 0 ? "" : "+", d->plan->call.op->name);
   return n;
 }
 
@@ -217,7 +217,7 @@ static void end_profile(rlo__profile_run *run,
                         bool is_alone,
                         const rlo__shared_shape *shape) {
   const rlo__call_plan *plan = t->nodes[0].op->plan;
-  const int32_t num_inputs = is_alone ? plan->num_inputs : t->num_leaves;
+  const int32_t num_inputs = is_alone ? plan->call.num_inputs : t->num_leaves;
   rlo__str name = rlo__str_growing();
   const rlo_shape **shapes =
       rlo__alloc_array_quiet((size_t)t->num_nodes + 1, sizeof(rlo_shape *));
@@ -227,10 +227,10 @@ static void end_profile(rlo__profile_run *run,
     shapes[num_inputs] = &shape->shape;
   }
   if (is_alone && shapes != NULL) {
-    memcpy(shapes, plan->inputs, (size_t)num_inputs * sizeof *shapes);
+    memcpy(shapes, plan->call.inputs, (size_t)num_inputs * sizeof *shapes);
   }
   rlo__profile_run_end(run,
-                       is_alone ? plan->op->name : rlo__str_text(&name),
+                       is_alone ? plan->call.op->name : rlo__str_text(&name),
                        plan->instance->name,
                        shapes,
                        num_inputs,

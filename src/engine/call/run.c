@@ -498,7 +498,7 @@ static rlo_status lower(const rlo__bound_kernel *bound,
                     output);
   }
   return rlo__copy_op_lower(
-      &call, output, dst != NULL ? dst : &shape, out_problems);
+      &call, output, dst != NULL ? dst : &shape, out_problems, NULL);
 }
 
 rlo_status rlo_lower_kernel(rlo_engine *engine,

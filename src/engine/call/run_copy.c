@@ -90,13 +90,9 @@ static rlo_status get_plan(const rlo__kernel_call *k,
   for (int32_t n = 0; n < num_inputs; ++n) {
     shapes[n] = &k->call.inputs[n]->shape->shape;
   }
-  rlo_status status = rlo__call_plan_get(k->call.engine->plans,
-                                         k->bound->instance,
-                                         op,
-                                         shapes,
-                                         num_inputs,
-                                         attributes,
-                                         out_plan);
+  const rlo__copy_call call = {op, shapes, num_inputs, attributes};
+  rlo_status status = rlo__call_plan_get(
+      k->call.engine->plans, k->bound->instance, &call, out_plan);
   rlo__small_array_free(shapes, few);
   return status;
 }
@@ -113,7 +109,7 @@ static rlo_status make_result(const rlo__kernel_call *k,
   rlo__pending *pending = NULL;
   /* A view need not wait unless its input does. */
   bool is_fusing = engine->options.is_fusing &&
-                   !rlo__copy_op_has(plan->op, RLO__COPY_STANDS_ALONE) &&
+                   !rlo__copy_op_has(plan->call.op, RLO__COPY_STANDS_ALONE) &&
                    !(result->is_view && !rlo_tensor_is_pending(inputs[0]));
   if (is_fusing) {
     RLO_TRY(rlo__fusion_create(plan, output, inputs, num_inputs, &pending));

@@ -147,36 +147,31 @@ rlo_status rlo__adjoint_encode(const rlo__copy_call *call,
                                int32_t input,
                                rlo_attributes **out_attributes) {
   const rlo_attributes *attributes = call->attributes;
-  size_t num_items = attributes != NULL ? (size_t)attributes->count + 3 : 3;
-  size_t num_dims = 0;
-  for (int32_t n = 0; n < call->num_inputs; ++n) {
-    num_dims += (size_t)call->inputs[n]->rank + 1;
-  }
+  size_t num_given = attributes != NULL ? (size_t)attributes->count : 0;
+  /* At most. */
+  size_t num_dims = (size_t)call->num_inputs * (RLO_MAX_RANK + 1);
   rlo_attributes *code =
-      rlo__alloc(sizeof *code + num_items * sizeof(rlo_attribute) +
+      rlo__alloc(sizeof *code + (num_given + 3) * sizeof(rlo_attribute) +
                  num_dims * sizeof(int64_t));
   if (code == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo_attribute *items = (rlo_attribute *)(void *)(code + 1);
-  int64_t *dims = (int64_t *)(void *)(items + num_items);
+  int64_t *dims = (int64_t *)(void *)(items + num_given + 3);
   int64_t *next = dims;
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     const rlo_shape *shape = call->inputs[n];
     *next++ = shape->rank;
-    for (int32_t k = 0; k < shape->rank; ++k) {
-      *next++ = shape->dims[k];
-    }
+    memcpy(next, shape->dims, (size_t)shape->rank * sizeof *next);
+    next += shape->rank;
   }
-  code->items = items;
-  while (code->count < (int32_t)num_items - 3) {
-    items[code->count] = attributes->items[code->count];
-    ++code->count;
+  *code = (rlo_attributes){items, (int32_t)num_given + 3};
+  items[0] = rlo_attribute_string(ADJOINT_OF, call->op->name);
+  items[1] = rlo_attribute_i64(ADJOINT_INPUT, input);
+  items[2] = rlo_attribute_i64s(ADJOINT_DIMS, dims, (int32_t)(next - dims));
+  if (num_given > 0) {
+    memcpy(items + 3, attributes->items, num_given * sizeof *items);
   }
-  items[code->count++] = rlo_attribute_string(ADJOINT_OF, call->op->name);
-  items[code->count++] = rlo_attribute_i64(ADJOINT_INPUT, input);
-  items[code->count++] =
-      rlo_attribute_i64s(ADJOINT_DIMS, dims, (int32_t)num_dims);
   *out_attributes = code;
   return RLO_OK;
 }
@@ -212,9 +207,7 @@ static rlo_status check_dys(const rlo__adjoint *a,
 }
 
 static rlo_status infer_adjoint(const rlo__copy_call *call,
-                                int32_t output,
                                 rlo_shape *out_shape) {
-  (void)output;
   rlo__adjoint *a = NULL;
   RLO_TRY(rlo__adjoint_decode(call->attributes, call->inputs[0], &a));
   rlo_status status = check_dys(a, call->inputs, call->num_inputs, out_shape);
@@ -244,7 +237,7 @@ static rlo_status collect_forward(collection *c,
                                   int32_t num_outputs) {
   for (int32_t k = 0; k < num_outputs; ++k) {
     rlo_problem_list *list = NULL;
-    RLO_TRY(rlo__copy_op_lower(&c->adjoint->call, k, dys[k], &list));
+    RLO_TRY(rlo__copy_op_lower(&c->adjoint->call, k, dys[k], &list, NULL));
     rlo_status status = RLO_OK;
     for (int32_t n = 0; n < list->count && status == RLO_OK; ++n) {
       if (list->entries[n].operand == c->adjoint->input) {
@@ -363,10 +356,8 @@ static rlo_status make_moves(collection *c,
 }
 
 static rlo_status lower_adjoint(const rlo__copy_call *call,
-                                int32_t output,
                                 const rlo_shape *dst,
                                 rlo_problem_list **out_problems) {
-  (void)output;
   collection *c = rlo__alloc(sizeof *c);
   if (c == NULL) {
     return RLO_OUT_OF_MEMORY;

@@ -34,9 +34,7 @@ static rlo_status append_sum(const rlo__copy_step *step) {
 }
 
 static rlo_status infer_add_n(const rlo__copy_call *call,
-                              int32_t output,
                               rlo_shape *out_shape) {
-  (void)output;
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     RLO_TRY(rlo_shape_validate(call->inputs[n]));
     if (!rlo_shape_compatible(call->inputs[0], call->inputs[n])) {
@@ -53,10 +51,8 @@ static rlo_status infer_add_n(const rlo__copy_call *call,
 }
 
 static rlo_status lower_add_n(const rlo__copy_call *call,
-                              int32_t output,
                               const rlo_shape *dst,
                               rlo_problem_list **out_problems) {
-  (void)output;
   return rlo_add_n_lower(call->inputs, call->num_inputs, dst, out_problems);
 }
 
@@ -113,9 +109,7 @@ static rlo_status get_factor(const rlo_attributes *attributes,
 }
 
 static rlo_status infer_scale(const rlo__copy_call *call,
-                              int32_t output,
                               rlo_shape *out_shape) {
-  (void)output;
   const rlo_shape *x = call->inputs[0];
   scale_factor factor;
   RLO_TRY(rlo_shape_validate(x));
@@ -145,10 +139,8 @@ static rlo_status add_scale(const rlo__copy_call *call,
 }
 
 static rlo_status lower_scale(const rlo__copy_call *call,
-                              int32_t output,
                               const rlo_shape *dst,
                               rlo_problem_list **out_problems) {
-  (void)output;
   rlo_problem *problem = rlo__alloc(sizeof *problem);
   rlo_problem_list *problems = rlo__alloc(sizeof *problems);
   rlo_status status = RLO_OUT_OF_MEMORY;

@@ -61,9 +61,7 @@ static rlo_status get_segments(const rlo_shape *const inputs[2],
 }
 
 static rlo_status infer_segment_sum(const rlo__copy_call *call,
-                                    int32_t output,
                                     rlo_shape *out_shape) {
-  (void)output;
   static const rlo__indexed_words words = {
       "segment_sum", "input 'x'", "input 'segment_ids'"};
   int32_t axis = 0;
@@ -80,19 +78,16 @@ static rlo_status infer_segment_sum(const rlo__copy_call *call,
                                 out_shape);
 }
 
-static rlo_status prepare_segment_sum(const rlo__backend_instance *instance,
-                                      const rlo__copy_call *call,
-                                      const rlo_shape *dst,
-                                      void **out_program) {
+static rlo_status make_segment_sum(const rlo__copy_call *call,
+                                   const rlo_shape *dst,
+                                   rlo_segment_sum **out_sum) {
   int32_t axis = 0;
   int32_t batch_dims = 0;
   int64_t num_segments = 0;
   RLO_TRY(get_segments(
       call->inputs, call->attributes, &axis, &batch_dims, &num_segments));
-  rlo_segment_sum *sum = NULL;
-  RLO_TRY(rlo_segment_sum_create(
-      call->inputs[0], call->inputs[1], axis, batch_dims, dst, &sum));
-  return rlo__backend_instance_prepare_segment_sum(instance, sum, out_program);
+  return rlo_segment_sum_create(
+      call->inputs[0], call->inputs[1], axis, batch_dims, dst, out_sum);
 }
 
 /* -------------------------------------------------------------------- table */
@@ -114,7 +109,7 @@ const rlo__copy_op rlo__indexed_ops[] = {
                         {"batch_dims", RLO_ATTRIBUTE_I64, false}),
         .flags = RLO__COPY_STANDS_ALONE,
         .infer = infer_segment_sum,
-        .prepare = prepare_segment_sum,
+        .sum = make_segment_sum,
     },
     {.name = NULL},
 };

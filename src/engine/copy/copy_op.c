@@ -81,11 +81,13 @@ static rlo_status make_chain(const rlo__copy_call *call,
 rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                               int32_t output,
                               const rlo_shape *dst,
-                              rlo_problem_list **out_problems) {
+                              rlo_problem_list **out_problems,
+                              rlo_segment_sum **out_sum) {
   const rlo__copy_op *op = call->op;
   if (op->append == NULL) {
-    return name_op(op->lower != NULL
-                       ? op->lower(call, output, dst, out_problems)
+    return name_op(op->lower != NULL ? op->lower(call, dst, out_problems)
+                   : out_sum != NULL
+                       ? op->sum(call, dst, out_sum)
                        : RLO_FAIL(RLO_UNSUPPORTED, "it is more than problems"),
                    op);
   }
@@ -94,20 +96,6 @@ rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
   rlo_status status = rlo_chain_lower(chain, dst, out_problems);
   rlo_chain_release(chain);
   return name_op(status, op);
-}
-
-rlo_status rlo__copy_op_prepare(const rlo__backend_instance *instance,
-                                const rlo__copy_call *call,
-                                int32_t output,
-                                const rlo_shape *dst,
-                                void **out_program) {
-  if (call->op->prepare != NULL) {
-    return name_op(call->op->prepare(instance, call, dst, out_program),
-                   call->op);
-  }
-  rlo_problem_list *problems = NULL;
-  RLO_TRY(rlo__copy_op_lower(call, output, dst, &problems));
-  return rlo__backend_instance_prepare(instance, problems, out_program);
 }
 
 rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
@@ -120,7 +108,7 @@ rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
     *out_shape = *rlo_chain_shape(chain);
     rlo_chain_release(chain);
   } else {
-    RLO_TRY(name_op(op->infer(call, output, out_shape), op));
+    RLO_TRY(name_op(op->infer(call, out_shape), op));
   }
   return op->place != NULL ? name_op(op->place(call, out_shape), op) : RLO_OK;
 }

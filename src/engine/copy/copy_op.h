@@ -6,6 +6,7 @@
 #include "relayout/attributes.h"
 #include "relayout/chain.h"
 #include "relayout/kernel.h"
+#include "relayout/ops.h"
 
 struct rlo__copy_op;
 
@@ -55,8 +56,7 @@ enum {
  * A built-in kernel that copies data, perhaps computing on the way. Most append
  * themselves to a chain; the shapes of their results, their problems and their
  * fusion with others follow from that, for every backend. The others have
- * `infer` and `lower`; one that is more than problems has `infer` and
- * `prepare`.
+ * `infer`, and `lower` or `sum`.
  */
 typedef struct rlo__copy_op {
   const char *name;
@@ -70,19 +70,15 @@ typedef struct rlo__copy_op {
   /** Chooses the layout of the result, which is row-major on entry; NULL: it
    *  stays so. */
   rlo_status (*place)(const rlo__copy_call *call, rlo_shape *shape);
-  /** Without `append`: the shape of a result, and its problems, or the program
-   *  of the only one. */
-  rlo_status (*infer)(const rlo__copy_call *call,
-                      int32_t output,
-                      rlo_shape *out_shape);
+  /** Without `append`: the shape of the only result, and its problems or, of
+   * one that is more than problems, its sum. */
+  rlo_status (*infer)(const rlo__copy_call *call, rlo_shape *out_shape);
   rlo_status (*lower)(const rlo__copy_call *call,
-                      int32_t output,
                       const rlo_shape *dst,
                       rlo_problem_list **out_problems);
-  rlo_status (*prepare)(const rlo__backend_instance *instance,
-                        const rlo__copy_call *call,
-                        const rlo_shape *dst,
-                        void **out_program);
+  rlo_status (*sum)(const rlo__copy_call *call,
+                    const rlo_shape *dst,
+                    rlo_segment_sum **out_sum);
 } rlo__copy_op;
 
 /** For the rows of operations. */
@@ -129,20 +125,13 @@ RLO_NODISCARD rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
                                             int32_t output,
                                             rlo_chain **out_chain);
 
-/** Lowers one result of an operation to its problems. RLO_UNSUPPORTED for one
- *  with `prepare`. */
+/** Lowers one result of an operation to its problems or, if `out_sum` is not
+ *  NULL, to the sum that it is. RLO_UNSUPPORTED for a sum without that. */
 RLO_NODISCARD rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                                             int32_t output,
                                             const rlo_shape *dst,
-                                            rlo_problem_list **out_problems);
-
-/** Prepares the program of one result on an instance. */
-RLO_NODISCARD rlo_status
-rlo__copy_op_prepare(const rlo__backend_instance *instance,
-                     const rlo__copy_call *call,
-                     int32_t output,
-                     const rlo_shape *dst,
-                     void **out_program);
+                                            rlo_problem_list **out_problems,
+                                            rlo_segment_sum **out_sum);
 
 /** The shape of one result. */
 RLO_NODISCARD rlo_status rlo__copy_op_shape(const rlo__copy_call *call,

@@ -112,21 +112,25 @@ static rlo_status gradient_of_adjoint(rlo_gradient_call *call, void *payload) {
 
 /* -------------------------------------------------------------------- rules */
 
-/* The gradient of input n of an operation, in any layout and any type. */
-typedef rlo_status (*rule_fn)(const rlo_gradient_call *call,
-                              const rlo__copy_op *op,
-                              int32_t n,
-                              rlo_tensor **out_dx);
+/* What a rule derives. */
+typedef struct derived {
+  const rlo_gradient_call *call;
+  const rlo__copy_op *op;
+  /** The input, and its shape. */
+  int32_t input;
+  const rlo_shape *x;
+} derived;
+
+/* The gradient of an input of an operation, in any layout and any type. */
+typedef rlo_status (*rule_fn)(const derived *d, rlo_tensor **out_dx);
 
 /* The adjoint of the operation; the dys are row-major. */
-static rlo_status of_copy(const rlo_gradient_call *call,
-                          const rlo__copy_op *op,
-                          int32_t n,
-                          rlo_tensor **out_dx) {
+static rlo_status of_copy(const derived *d, rlo_tensor **out_dx) {
+  const rlo_gradient_call *call = d->call;
   const rlo__copy_call forward = {
-      op, call->input_shapes, call->num_inputs, call->attributes};
+      d->op, call->input_shapes, call->num_inputs, call->attributes};
   rlo_attributes *code = NULL;
-  RLO_TRY(rlo__adjoint_encode(&forward, n, &code));
+  RLO_TRY(rlo__adjoint_encode(&forward, d->input, &code));
   rlo_status status = run(call,
                           RLO_KERNEL_NAME_MOVE_ADJOINT,
                           call->dys,
@@ -138,67 +142,48 @@ static rlo_status of_copy(const rlo_gradient_call *call,
   return status;
 }
 
-static rlo_status of_same(const rlo_gradient_call *call,
-                          const rlo__copy_op *op,
-                          int32_t n,
-                          rlo_tensor **out_dx) {
-  (void)op;
-  (void)n;
-  *out_dx = rlo_tensor_retain(call->dys[0]);
+static rlo_status of_same(const derived *d, rlo_tensor **out_dx) {
+  *out_dx = rlo_tensor_retain(d->call->dys[0]);
   return RLO_OK;
 }
 
-static rlo_status of_order(const rlo_gradient_call *call,
-                           const rlo__copy_op *op,
-                           int32_t n,
-                           rlo_tensor **out_dx) {
-  const rlo_shape *x = call->input_shapes[n];
-  return rlo_shape_compatible(rlo_tensor_shape(call->dys[0]), x)
-             ? of_same(call, op, n, out_dx)
-             : rlo_op_reshape(call->dys[0], x->dims, x->rank, out_dx);
+static rlo_status of_order(const derived *d, rlo_tensor **out_dx) {
+  rlo_tensor *dy = d->call->dys[0];
+  return rlo_shape_compatible(rlo_tensor_shape(dy), d->x)
+             ? of_same(d, out_dx)
+             : rlo_op_reshape(dy, d->x->dims, d->x->rank, out_dx);
 }
 
 /* A roll by the opposite shifts, which stores every element once. */
-static rlo_status of_roll(const rlo_gradient_call *call,
-                          const rlo__copy_op *op,
-                          int32_t n,
-                          rlo_tensor **out_dx) {
-  (void)op;
-  const rlo_shape *x = call->input_shapes[n];
+static rlo_status of_roll(const derived *d, rlo_tensor **out_dx) {
   rlo_i64_list shifts;
   int32_t axes[RLO_MAX_RANK];
   int32_t count = 0;
   int64_t dims[RLO_MAX_RANK];
   int64_t back[RLO_MAX_RANK];
-  RLO_TRY(rlo_attributes_get_i64s(call->attributes, "shifts", &shifts));
-  RLO_TRY(
-      rlo__axes_get(call->attributes, "dims", x->rank, false, axes, &count));
+  RLO_TRY(rlo_attributes_get_i64s(d->call->attributes, "shifts", &shifts));
+  RLO_TRY(rlo__axes_get(
+      d->call->attributes, "dims", d->x->rank, false, axes, &count));
   for (int32_t i = 0; i < count; ++i) {
-    int64_t size = x->dims[axes[i]];
+    int64_t size = d->x->dims[axes[i]];
     dims[i] = axes[i];
     back[i] = size > 0 ? -(shifts.values[i] % size) : 0;
   }
-  return rlo_op_roll(call->dys[0], back, dims, count, out_dx);
+  return rlo_op_roll(d->call->dys[0], back, dims, count, out_dx);
 }
 
 /* The same factor, an integer to the last bit. */
-static rlo_status of_scale(const rlo_gradient_call *call,
-                           const rlo__copy_op *op,
-                           int32_t n,
-                           rlo_tensor **out_dx) {
-  (void)n;
-  const rlo_attribute *factor = rlo_attributes_find(call->attributes, "factor");
-  return run(call, op->name, call->dys, 1, factor, 1, out_dx);
+static rlo_status of_scale(const derived *d, rlo_tensor **out_dx) {
+  const rlo_attribute *factor =
+      rlo_attributes_find(d->call->attributes, "factor");
+  return run(d->call, d->op->name, d->call->dys, 1, factor, 1, out_dx);
 }
 
 /* GatherV2 and UnsortedSegmentSum are the gradients of each other, by the same
  * indices, which are saved. Indices are not differentiable: theirs is 0. */
-static rlo_status of_indexed(const rlo_gradient_call *call,
-                             const rlo__copy_op *op,
-                             int32_t n,
-                             rlo_tensor **out_dx) {
-  const rlo_shape *x = call->input_shapes[0];
-  bool is_gather = rlo__copy_op_has(op, RLO__COPY_TAKES_INDICES);
+static rlo_status of_indexed(const derived *d, rlo_tensor **out_dx) {
+  const rlo_gradient_call *call = d->call;
+  bool is_gather = rlo__copy_op_has(d->op, RLO__COPY_TAKES_INDICES);
   rlo_tensor *const inputs[] = {call->dys[0], call->saved[0]};
   rlo_attribute items[] = {
       rlo_attribute_i64("axis", rlo__i64_or(call->attributes, "axis", 0)),
@@ -206,14 +191,13 @@ static rlo_status of_indexed(const rlo_gradient_call *call,
                         rlo__i64_or(call->attributes, "batch_dims", 0)),
       rlo_attribute_i64("num_segments", 0)};
   int32_t axis = 0;
-  if (n == 1) {
-    return rlo__gradient_constant(
-        call->engine, call->input_shapes[1], RLO_DTYPE_ZERO, out_dx);
+  if (d->input == 1) {
+    return rlo__gradient_constant(call->engine, d->x, RLO_DTYPE_ZERO, out_dx);
   }
   if (is_gather) {
-    RLO_TRY(rlo__axis_get(call->attributes, "axis", x->rank, &axis));
+    RLO_TRY(rlo__axis_get(call->attributes, "axis", d->x->rank, &axis));
     items[0].value.i64 = axis;
-    items[2].value.i64 = x->dims[axis];
+    items[2].value.i64 = d->x->dims[axis];
   }
   return run(call,
              is_gather ? "UnsortedSegmentSum" : "GatherV2",
@@ -226,12 +210,9 @@ static rlo_status of_indexed(const rlo_gradient_call *call,
 
 /* The two are inverse to each other, with zeros for what was cropped. The
  * adjoint's own problem would have a quotient on the side that is written. */
-static rlo_status of_batch(const rlo_gradient_call *call,
-                           const rlo__copy_op *op,
-                           int32_t n,
-                           rlo_tensor **out_dx) {
-  (void)n;
-  bool is_to_batch = strcmp(op->name, "SpaceToBatchND") == 0;
+static rlo_status of_batch(const derived *d, rlo_tensor **out_dx) {
+  const rlo_gradient_call *call = d->call;
+  bool is_to_batch = strcmp(d->op->name, "SpaceToBatchND") == 0;
   rlo_attribute items[] = {
       *rlo_attributes_find(call->attributes, "block_shape"),
       *rlo_attributes_find(call->attributes,
@@ -284,22 +265,19 @@ static rlo_status undo_pad(const rlo_gradient_call *call,
 }
 
 /* The gradient of the value is the sum of all dy less that of the elements. */
-static rlo_status of_pad(const rlo_gradient_call *call,
-                         const rlo__copy_op *op,
-                         int32_t n,
-                         rlo_tensor **out_dx) {
+static rlo_status of_pad(const derived *d, rlo_tensor **out_dx) {
   enum { DY, DX, INSIDE, ALL, MINUS_INSIDE, COUNT };
 
-  (void)op;
+  const rlo_gradient_call *call = d->call;
   const rlo_attribute minus_one = rlo_attribute_i64("factor", -1);
   rlo_tensor *t[COUNT] = {NULL};
   rlo_status status = RLO_OK;
-  if (n == 0) {
+  if (d->input == 0) {
     return undo_pad(call, call->dys[0], out_dx);
   }
-  RLO_TRY_GOTO(rlo__gradient_is_narrow(call->input_shapes[1]->dtype)
+  RLO_TRY_GOTO(rlo__gradient_is_narrow(d->x->dtype)
                    ? rlo_op_cast(call->dys[0], RLO_DTYPE_F32, &t[DY])
-                   : of_same(call, op, n, &t[DY]));
+                   : of_same(d, &t[DY]));
   RLO_TRY_GOTO(undo_pad(call, t[DY], &t[DX]));
   RLO_TRY_GOTO(rlo_op_sum(t[DY], NULL, 0, false, &t[ALL]));
   RLO_TRY_GOTO(rlo_op_sum(t[DX], NULL, 0, false, &t[INSIDE]));
@@ -355,8 +333,9 @@ static rlo_status give_wanted(const rlo_gradient_call *call,
                               rule_fn of_input) {
   for (int32_t n = 0; n < call->num_inputs; ++n) {
     if (call->wants[n]) {
+      const derived d = {call, op, n, call->input_shapes[n]};
       rlo_tensor *dx = NULL;
-      RLO_TRY(of_input(call, op, n, &dx));
+      RLO_TRY(of_input(&d, &dx));
       RLO_TRY(give(call, n, dx));
     }
   }

@@ -117,13 +117,6 @@ static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
 
 /* -------------------------------------------------------------------- nodes */
 
-static void note_tensor(rlo__tape_node *node,
-                        int32_t place,
-                        const rlo_tensor *tensor) {
-  node->ids[place] = tensor->id;
-  node->shapes[place] = &rlo__shared_shape_retain(tensor->shape)->shape;
-}
-
 void rlo__tape_node_release(rlo__tape_node *node) {
   if (node == NULL) {
     return;
@@ -158,8 +151,8 @@ static rlo__tape_node *node_alloc(size_t num_tensors, size_t num_saved) {
 rlo_status rlo__tape_node_create(const rlo__record *record,
                                  const rlo_gradient_config *gradient,
                                  rlo__tape_node **out_node) {
-  const int32_t num_tensors =
-      record->call->num_inputs + record->call->num_outputs;
+  const int32_t num_inputs = record->call->num_inputs;
+  const int32_t num_tensors = num_inputs + record->call->num_outputs;
   rlo__tape_node *node = node_alloc(
       (size_t)num_tensors,
       (size_t)(record->gradient != NULL ? record->num_saved : num_tensors));
@@ -178,11 +171,12 @@ rlo_status rlo__tape_node_create(const rlo__record *record,
                           .input_names = record->call->input_names,
                           .num_input_names = record->call->num_input_names,
                           .attributes = record->call->attributes};
-  for (int32_t n = 0; n < record->call->num_inputs; ++n) {
-    note_tensor(node, n, record->call->inputs[n]);
-  }
-  for (int32_t k = 0; k < record->call->num_outputs; ++k) {
-    note_tensor(node, record->call->num_inputs + k, record->call->outputs[k]);
+  for (int32_t n = 0; n < num_tensors; ++n) {
+    const rlo_tensor *tensor = n < num_inputs
+                                   ? record->call->inputs[n]
+                                   : record->call->outputs[n - num_inputs];
+    node->ids[n] = tensor->id;
+    node->shapes[n] = &rlo__shared_shape_retain(tensor->shape)->shape;
   }
   rlo_status status = gradient->run != NULL ? save(node, record) : RLO_OK;
   if (status != RLO_OK) {

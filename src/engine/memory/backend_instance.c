@@ -153,38 +153,25 @@ void rlo__backend_instance_release(rlo__backend_instance *instance) {
 
 rlo_status rlo__backend_instance_prepare(const rlo__backend_instance *instance,
                                          rlo_problem_list *problems,
+                                         rlo_segment_sum *sum,
                                          void **out_program) {
-  rlo_status status;
-  if (instance->methods.prepare == NULL) {
-    status = RLO_FAIL(
-        RLO_UNSUPPORTED, "backend '%s' does not run moves", instance->name);
+  const rlo_backend_methods *m = &instance->methods;
+  rlo_status status = RLO_UNSUPPORTED;
+  if (sum == NULL ? m->prepare == NULL : m->prepare_segment_sum == NULL) {
+    status = RLO_FAIL(RLO_UNSUPPORTED,
+                      "backend '%s' does not %s",
+                      instance->name,
+                      sum == NULL ? "run moves" : "sum segments");
   } else {
     status = RLO__CALLBACK(
-        instance->methods.prepare(instance->self, problems, out_program),
-        "'prepare' of backend '%s'",
+        sum == NULL ? m->prepare(instance->self, problems, out_program)
+                    : m->prepare_segment_sum(instance->self, sum, out_program),
+        "'%s' of backend '%s'",
+        sum == NULL ? "prepare" : "prepare_segment_sum",
         instance->name);
   }
   if (status != RLO_OK) {
     rlo_problem_list_release(problems);
-  }
-  return status;
-}
-
-rlo_status rlo__backend_instance_prepare_segment_sum(
-    const rlo__backend_instance *instance,
-    rlo_segment_sum *sum,
-    void **out_program) {
-  rlo_status status;
-  if (instance->methods.prepare_segment_sum == NULL) {
-    status = RLO_FAIL(
-        RLO_UNSUPPORTED, "backend '%s' does not sum segments", instance->name);
-  } else {
-    status = RLO__CALLBACK(
-        instance->methods.prepare_segment_sum(instance->self, sum, out_program),
-        "'prepare_segment_sum' of backend '%s'",
-        instance->name);
-  }
-  if (status != RLO_OK) {
     rlo_segment_sum_release(sum);
   }
   return status;

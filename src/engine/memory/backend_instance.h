@@ -72,20 +72,14 @@ rlo__backend_instance *rlo__backend_instance_retain(
 /** NULL is legal. */
 void rlo__backend_instance_release(rlo__backend_instance *instance);
 
-/** Prepares a program of the problems, which this takes over, also on failure.
- *  RLO_UNSUPPORTED if the backend runs no problems; the status of its
- * `prepare`.
- */
+/** Prepares a program of problems or else of a sum, which this takes over, also
+ *  on failure. RLO_UNSUPPORTED if the backend runs none of them; the status of
+ *  its function. */
 RLO_NODISCARD rlo_status
 rlo__backend_instance_prepare(const rlo__backend_instance *instance,
                               rlo_problem_list *problems,
+                              rlo_segment_sum *sum,
                               void **out_program);
-
-/** The same for a segment sum. */
-RLO_NODISCARD rlo_status
-rlo__backend_instance_prepare_segment_sum(const rlo__backend_instance *instance,
-                                          rlo_segment_sum *sum,
-                                          void **out_program);
 
 /** Runs a program; `dst` and the operands are memories of the instance. */
 RLO_NODISCARD rlo_status

@@ -45,29 +45,17 @@ static rlo_attributes *put_attributes(block *b, const rlo_attributes *from);
 
 /* Copies what a checked attribute points to. */
 static void put_value(block *b, rlo_attribute *item) {
-  switch (item->type) {
-    case RLO_ATTRIBUTE_I64:
-    case RLO_ATTRIBUTE_F64:
-      break;
-    case RLO_ATTRIBUTE_STRING:
-      item->value.string = put_string(b, item->value.string);
-      break;
-    case RLO_ATTRIBUTE_SHAPE:
-      item->value.shape = put(b, item->value.shape, sizeof(rlo_shape));
-      break;
-    case RLO_ATTRIBUTE_MAP:
-      item->value.map = put_attributes(b, item->value.map);
-      break;
-    case RLO_ATTRIBUTE_STRING | RLO_ATTRIBUTE_LIST:
-      item->value.strings =
-          put_strings(b, item->value.strings, (size_t)item->count);
-      break;
-    default:
-      item->value.list =
-          put(b,
-              item->value.list,
-              (size_t)item->count * rlo__attribute_entry_bytes(item->type));
-      break;
+  const bool is_list = (item->type & RLO_ATTRIBUTE_LIST) != 0;
+  const size_t count = is_list ? (size_t)item->count : 1;
+  if (item->type == RLO_ATTRIBUTE_STRING) {
+    item->value.string = put_string(b, item->value.string);
+  } else if (item->type == RLO_ATTRIBUTE_MAP) {
+    item->value.map = put_attributes(b, item->value.map);
+  } else if (item->type == (RLO_ATTRIBUTE_STRING | RLO_ATTRIBUTE_LIST)) {
+    item->value.strings = put_strings(b, item->value.strings, count);
+  } else if (is_list || item->type == RLO_ATTRIBUTE_SHAPE) {
+    item->value.list = put(
+        b, item->value.list, count * rlo__attribute_entry_bytes(item->type));
   }
 }
 

@@ -210,23 +210,8 @@ static bool release_own(rlo_tensor *tensor) {
   return true;
 }
 
-/* Tells if a scope holds what `within` is to release; that may be NULL. */
-typedef bool (*holds_fn)(const rlo_scope *scope, const rlo_scope *within);
-
-static bool holds_any(const rlo_scope *scope, const rlo_scope *within) {
-  (void)scope;
-  (void)within;
-  return true;
-}
-
-/* A scope that the thread is in. */
-static bool holds_level(const rlo_scope *scope, const rlo_scope *within) {
-  (void)within;
-  return is_open(scope) && is_level(scope->level, get_level(0));
-}
-
-/* `within`, or a scope that was begun within it on this thread. */
-static bool holds_within(const rlo_scope *scope, const rlo_scope *within) {
+/* Tells if a scope is `within`, or was begun within it on this thread. */
+static bool is_within(const rlo_scope *scope, const rlo_scope *within) {
   const rlo_scope *s = newest;
   while (s != scope && s != within) {
     s = s->below;
@@ -234,14 +219,24 @@ static bool holds_within(const rlo_scope *scope, const rlo_scope *within) {
   return s == scope;
 }
 
-/* Releases the newest reference that a scope holds. False if there is none. */
+/* Tells if this thread is in a scope, which is not looked into unless it is
+ * open. */
+static bool is_current(const rlo_scope *scope) {
+  return is_open(scope) && is_level(scope->level, get_level(0));
+}
+
+/* Releases the newest reference that a scope holds: one that is within another
+ * one or, with a NULL, one that the thread is in or else, without
+ * `is_of_thread`, any. False if there is none. */
 static bool release_of_scope(rlo_tensor *tensor,
-                             holds_fn holds,
-                             const rlo_scope *within) {
+                             const rlo_scope *within,
+                             bool is_of_thread) {
   rlo__mutex *mutex = &tensor->engine->scope_mutex;
   rlo__mutex_lock(mutex);
   rlo__scope_entry *entry = tensor->scope_entries;
-  while (entry != NULL && !holds(entry->scope, within)) {
+  while (entry != NULL &&
+         ((within != NULL && !is_within(entry->scope, within)) ||
+          (is_of_thread && !is_current(entry->scope)))) {
     entry = entry->older_of_tensor;
   }
   if (entry != NULL) {
@@ -262,9 +257,9 @@ void rlo_tensor_release(rlo_tensor *tensor) {
   }
   /* One of a scope on another thread only if the caller has none of its own,
    * and releases what it has borrowed. */
-  if ((newest == NULL || !release_of_scope(tensor, holds_level, NULL)) &&
+  if ((newest == NULL || !release_of_scope(tensor, NULL, true)) &&
       !release_own(tensor)) {
-    (void)release_of_scope(tensor, holds_any, NULL);
+    (void)release_of_scope(tensor, NULL, false);
   }
 }
 
@@ -385,7 +380,7 @@ rlo_status rlo_scope_keep(rlo_scope *scope, rlo_tensor *tensor) {
     (void)release_own(tensor);
     return status;
   }
-  (void)release_of_scope(tensor, holds_within, scope);
+  (void)release_of_scope(tensor, scope, false);
   return RLO_OK;
 }
 
