@@ -16,10 +16,10 @@
 typedef struct draft {
   const rlo_source_kernel *kernel;
   const rlo__kernel_call *call;
+  /** For each argument: what is passed, with room for its value; and the event
+   *  that the kernel waits for, borrowed. */
   rlo__source_value *values;
-  /** Room for the value of each argument. */
   uint64_t *scalars;
-  /** The events that the kernel waits for; borrowed. */
   cl_event *waits;
   cl_uint num_waits;
   /** The allocations of the inputs, then of the outputs. */
@@ -141,44 +141,48 @@ static rlo_status set_tensor(draft *d,
   return RLO_OK;
 }
 
-static rlo_status set_integer(draft *d,
-                              const rlo_source_argument *argument,
-                              int32_t index) {
+static rlo_status set_attribute(draft *d,
+                                const rlo_source_argument *argument,
+                                int32_t index) {
+  const rlo_kernel_call *call = &d->call->call;
   int64_t integer = 0;
-  RLO_TRY(rlo_attributes_get_i64(
-      d->call->call.attributes, argument->attribute, &integer));
+  double real = 0.0;
+  if (argument->kind == RLO_SOURCE_LONG || argument->kind == RLO_SOURCE_INT) {
+    RLO_TRY(rlo_attributes_get_i64(
+        call->attributes, argument->attribute, &integer));
+  } else {
+    RLO_TRY(
+        rlo_attributes_get_f64(call->attributes, argument->attribute, &real));
+  }
   if (argument->kind == RLO_SOURCE_LONG) {
     return set_value(d, index, RLO__PARAMETER_LONG, &integer, sizeof integer);
   }
-  if (integer < INT32_MIN || integer > INT32_MAX) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "kernel '%s': attribute '%s' is %lld, beyond an int",
-                    d->call->call.kernel_name,
-                    argument->attribute,
-                    (long long)integer);
-  }
-  const cl_int narrow = (cl_int)integer;
-  return set_value(d, index, RLO__PARAMETER_INT, &narrow, sizeof narrow);
-}
-
-static rlo_status set_number(draft *d,
-                             const rlo_source_argument *argument,
-                             int32_t index) {
-  double real = 0.0;
-  RLO_TRY(rlo_attributes_get_f64(
-      d->call->call.attributes, argument->attribute, &real));
   if (argument->kind == RLO_SOURCE_DOUBLE) {
     return set_value(d, index, RLO__PARAMETER_DOUBLE, &real, sizeof real);
   }
+  const cl_int narrow_integer = (cl_int)integer;
   const cl_float narrow = (cl_float)real;
-  if (isfinite(real) && !isfinite(narrow)) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "kernel '%s': attribute '%s' is %g, beyond a float",
-                    d->call->call.kernel_name,
-                    argument->attribute,
-                    real);
+  if (narrow_integer != integer || (isfinite(real) && !isfinite(narrow))) {
+    return argument->kind == RLO_SOURCE_INT
+               ? RLO_FAIL(RLO_OUT_OF_RANGE,
+                          "kernel '%s': attribute '%s' is %lld, beyond an int",
+                          call->kernel_name,
+                          argument->attribute,
+                          (long long)integer)
+               : RLO_FAIL(RLO_OUT_OF_RANGE,
+                          "kernel '%s': attribute '%s' is %g, beyond a float",
+                          call->kernel_name,
+                          argument->attribute,
+                          real);
   }
-  return set_value(d, index, RLO__PARAMETER_FLOAT, &narrow, sizeof narrow);
+  return argument->kind == RLO_SOURCE_INT
+             ? set_value(d,
+                         index,
+                         RLO__PARAMETER_INT,
+                         &narrow_integer,
+                         sizeof narrow_integer)
+             : set_value(
+                   d, index, RLO__PARAMETER_FLOAT, &narrow, sizeof narrow);
 }
 
 static rlo_status set_argument(draft *d, int32_t index) {
@@ -192,10 +196,9 @@ static rlo_status set_argument(draft *d, int32_t index) {
       return set_tensor(d, argument, index);
     case RLO_SOURCE_LONG:
     case RLO_SOURCE_INT:
-      return set_integer(d, argument, index);
     case RLO_SOURCE_FLOAT:
     case RLO_SOURCE_DOUBLE:
-      return set_number(d, argument, index);
+      return set_attribute(d, argument, index);
   }
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
                   "kernel '%s': argument %d is of no known kind (%d)",
@@ -223,16 +226,14 @@ static rlo_status get_range(const draft *d, rlo_source_range *out_range) {
 
 /* Gets the memories of the inputs and allocates those of the outputs. */
 static rlo_status collect_allocations(draft *d, rlo_kernel_call *call) {
-  for (int32_t n = 0; n < call->num_inputs; ++n) {
-    RLO_TRY(rlo__tensor_need(
-        call->inputs[n], d->call->bound->instance, &d->allocations[n]));
-  }
-  for (int32_t n = 0; n < call->num_outputs; ++n) {
-    rlo_tensor *output = NULL;
-    RLO_TRY(rlo_kernel_output(call, n, &output));
-    RLO_TRY(rlo__tensor_need(output,
-                             d->call->bound->instance,
-                             &d->allocations[call->num_inputs + n]));
+  const int32_t num_inputs = call->num_inputs;
+  for (int32_t n = 0; n < num_inputs + call->num_outputs; ++n) {
+    rlo_tensor *tensor = n < num_inputs ? call->inputs[n] : NULL;
+    if (tensor == NULL) {
+      RLO_TRY(rlo_kernel_output(call, n - num_inputs, &tensor));
+    }
+    RLO_TRY(
+        rlo__tensor_need(tensor, d->call->bound->instance, &d->allocations[n]));
   }
   return RLO_OK;
 }
@@ -280,28 +281,26 @@ rlo_status rlo_source_kernel_run(rlo_kernel_call *call, void *payload) {
   RLO_REQUIRE(call, payload);
   rlo_source_kernel kernel;
   RLO_TRY(read_kernel(call, payload, &kernel));
-  draft d = {.kernel = &kernel, .call = (const rlo__kernel_call *)call};
-  size_t num_arguments = (size_t)kernel.num_arguments;
-  int32_t num_tensors = call->num_inputs + call->num_outputs;
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  d.values = rlo__alloc_array(num_arguments + 1, sizeof *d.values);
-  d.scalars = rlo__alloc_array(num_arguments + 1, sizeof *d.scalars);
-  d.allocations =
-      rlo__alloc_array((size_t)num_tensors, sizeof(rlo__allocation *));
-  d.waits = rlo__alloc_array(num_arguments + 1, sizeof *d.waits);
-  if (d.values == NULL || d.scalars == NULL || d.allocations == NULL ||
-      d.waits == NULL) {
-    goto fail;
-  }
-  RLO_TRY_GOTO(collect_allocations(&d, call));
-  bool is_empty = true;
+  const size_t num_arguments = (size_t)kernel.num_arguments + 1;
+  const int32_t num_tensors = call->num_inputs + call->num_outputs;
+  draft d = {.kernel = &kernel,
+             .call = (const rlo__kernel_call *)call,
+             .values = rlo__alloc_array(num_arguments, sizeof *d.values),
+             .scalars = rlo__alloc_array(num_arguments, sizeof *d.scalars),
+             .waits = rlo__alloc_array(num_arguments, sizeof *d.waits),
+             .allocations = rlo__alloc_array((size_t)num_tensors,
+                                             sizeof(rlo__allocation *))};
+  rlo_status status = d.values == NULL || d.scalars == NULL ||
+                              d.waits == NULL || d.allocations == NULL
+                          ? RLO_OUT_OF_MEMORY
+                          : collect_allocations(&d, call);
+  bool has_elements = false;
   for (int32_t n = 0; n < call->num_outputs; ++n) {
-    is_empty = is_empty && count_elements(call, n) == 0;
+    has_elements = has_elements || count_elements(call, n) != 0;
   }
-  if (!is_empty) {
-    RLO_TRY_GOTO(launch(&d));
+  if (status == RLO_OK && has_elements) {
+    status = launch(&d);
   }
-fail:
   for (int32_t n = 0; d.allocations != NULL && n < num_tensors; ++n) {
     rlo__allocation_release(d.allocations[n]);
   }

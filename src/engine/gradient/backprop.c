@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/table.h"
@@ -336,29 +334,27 @@ rlo_status rlo_value_and_gradients(rlo_engine *engine,
   RLO_REQUIRE(engine, f, xs, out_dxs);
   RLO_TRY(check_count(count));
   rlo_tape *tape = NULL;
+  rlo_tensor *y = NULL;
   RLO_TRY(rlo_tape_begin(engine, &tape));
   rlo__scope_enter();
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  /* The gradients, then y. */
-  rlo_tensor **made = rlo__alloc_array((size_t)count + 1, sizeof(rlo_tensor *));
-  if (made == NULL) {
-    goto fail;
+  rlo_status status = RLO__CALLBACK(f(engine, xs, count, &y, payload),
+                                    "the function to derive");
+  if (status == RLO_OK) {
+    status = rlo__scope_hand_out(engine, &y, 1, &y);
   }
-  rlo_tensor **y = &made[count];
-  RLO_TRY_GOTO(RLO__CALLBACK(f(engine, xs, count, y, payload),
-                             "the function to derive"));
-  RLO_TRY_GOTO(rlo_tape_gradients(tape, *y, dy, xs, count, flags, made));
-  RLO_TRY_GOTO(
-      rlo__scope_hand_out(engine, made, count + (out_y != NULL), made));
-  memcpy(out_dxs, made, (size_t)count * sizeof(rlo_tensor *));
-  memset(made, 0, (size_t)count * sizeof(rlo_tensor *));
-  if (out_y != NULL) {
-    *out_y = *y;
-    *y = NULL;
+  if (status != RLO_OK) {
+    rlo_tensor_release(y);
+    y = NULL;
   }
-fail:
-  rlo__tensor_list_release(made, count + 1);
   rlo__scope_leave();
+  if (status == RLO_OK) {
+    status = rlo_tape_gradients(tape, y, dy, xs, count, flags, out_dxs);
+  }
+  if (status == RLO_OK && out_y != NULL) {
+    *out_y = y;
+  } else {
+    rlo_tensor_release(y);
+  }
   rlo_status ended = rlo_tape_end(tape);
   return status != RLO_OK ? status : ended;
 }

@@ -98,6 +98,8 @@ typedef struct rlo__allocation {
   int64_t bytes;
   /** The bytes are the caller's, and counted apart. */
   bool is_external;
+  /** The next copy of a tensor's bytes on another instance. */
+  struct rlo__allocation *next_replica;
   /** Called when the allocation is destroyed; may be NULL. */
   rlo_release_fn release;
   void *payload;

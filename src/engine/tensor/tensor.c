@@ -273,45 +273,27 @@ static rlo_status materialize(rlo_tensor *tensor, rlo__pending **out_done) {
   return RLO_OK;
 }
 
-/* Under the mutex. */
-static rlo_status add_replica(rlo_tensor *tensor,
-                              rlo__backend_instance *instance,
-                              rlo__allocation **out_allocation) {
-  rlo__replica *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status =
-      rlo__allocation_copy(tensor->allocation, instance, &made->allocation);
-  if (status != RLO_OK) {
-    rlo__free(made);
-    return status;
-  }
-  made->next = tensor->replicas;
-  tensor->replicas = made;
-  rlo__engine_count(tensor->engine, RLO__COUNT_COPIES, 1);
-  rlo__engine_count(
-      tensor->engine, RLO__COUNT_COPIED_BYTES, made->allocation->bytes);
-  *out_allocation = made->allocation;
-  return RLO_OK;
-}
-
 /* Under the mutex: the allocation on this instance, borrowed. Copies the bytes
  * if they are elsewhere. */
 static rlo_status place(rlo_tensor *tensor,
                         rlo__backend_instance *instance,
                         rlo__allocation **out_allocation) {
-  if (instance == NULL || tensor->allocation->instance == instance) {
-    *out_allocation = tensor->allocation;
-    return RLO_OK;
+  rlo__allocation *found = tensor->allocation;
+  if (instance != NULL && found->instance != instance) {
+    found = tensor->replicas;
   }
-  for (const rlo__replica *r = tensor->replicas; r != NULL; r = r->next) {
-    if (r->allocation->instance == instance) {
-      *out_allocation = r->allocation;
-      return RLO_OK;
-    }
+  while (found != NULL && instance != NULL && found->instance != instance) {
+    found = found->next_replica;
   }
-  return add_replica(tensor, instance, out_allocation);
+  if (found == NULL) {
+    RLO_TRY(rlo__allocation_copy(tensor->allocation, instance, &found));
+    found->next_replica = tensor->replicas;
+    tensor->replicas = found;
+    rlo__engine_count(tensor->engine, RLO__COUNT_COPIES, 1);
+    rlo__engine_count(tensor->engine, RLO__COUNT_COPIED_BYTES, found->bytes);
+  }
+  *out_allocation = found;
+  return RLO_OK;
 }
 
 rlo_status rlo__tensor_need(rlo_tensor *tensor,
@@ -381,17 +363,17 @@ rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
   void *data = NULL;
   RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
   bool has_host = rlo__allocation_host(allocation, &data);
-  /* Borrowed from the tensor from here on, as is a copy on the host. */
-  rlo__allocation_release(allocation);
   if (!has_host) {
+    rlo__allocation_release(allocation);
     RLO_TRY(
         rlo__backend_get(tensor->engine->registry, RLO__HOST_BACKEND, &host));
     rlo_status status = rlo__tensor_need(tensor, host, &allocation);
     rlo__backend_instance_release(host);
     RLO_TRY(status);
     has_host = rlo__allocation_host(allocation, &data);
-    rlo__allocation_release(allocation);
   }
+  /* Borrowed from the tensor from here on, as is a copy on the host. */
+  rlo__allocation_release(allocation);
   if (!has_host) {
     return RLO_FAIL(
         RLO_UNSUPPORTED, "backend '%s' has no host memory", RLO__HOST_BACKEND);

@@ -57,10 +57,9 @@ static void destroy(rlo_tensor *tensor) {
   rlo_engine *engine = tensor->engine;
   rlo__usage_add(tensor->usage, RLO__USAGE_TENSORS, -1);
   while (tensor->replicas != NULL) {
-    rlo__replica *replica = tensor->replicas;
-    tensor->replicas = replica->next;
-    rlo__allocation_release(replica->allocation);
-    rlo__free(replica);
+    rlo__allocation *replica = tensor->replicas;
+    tensor->replicas = replica->next_replica;
+    rlo__allocation_release(replica);
   }
   rlo__allocation_release(tensor->allocation);
   rlo__pending_release(tensor->pending);

@@ -34,12 +34,6 @@ typedef struct rlo__pending {
 /** NULL is legal. */
 void rlo__pending_release(rlo__pending *pending);
 
-/** A copy of a tensor's bytes on another backend. */
-typedef struct rlo__replica {
-  struct rlo__replica *next;
-  rlo__allocation *allocation;
-} rlo__replica;
-
 /** The amount that one reference adds to rlo_tensor.references. A reference is
  * the user's (rlo_tensor_retain), the library's (rlo__tensor_hold) or a
  * scope's; those of the user are counted once more in the upper half. */
@@ -62,8 +56,9 @@ struct rlo_tensor {
   rlo__mutex mutex;
   /** NULL while the tensor is pending. */
   rlo__allocation *allocation;
-  /** Never removed: their addresses may have been borrowed. */
-  rlo__replica *replicas;
+  /** Copies on other instances. Never removed: their addresses may have been
+   *  borrowed. */
+  rlo__allocation *replicas;
   /** NULL once the bytes are there. */
   rlo__pending *pending;
 };
