@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engine/call/recorder.h"
+#include "engine/call/kernel_call.h"
 #include "engine_case.h"
 #include "relayout/gradient.h"
 #include "relayout/kernel.h"
@@ -349,8 +349,8 @@ typedef struct tape {
   rlo_status status;
 } tape;
 
-static rlo_status note(void *payload, const rlo__record *record) {
-  tape *t = payload;
+static rlo_status note(rlo__recorder *recorder, const rlo__record *record) {
+  tape *t = (tape *)recorder;
   size_t length = strlen(t->words);
   snprintf(t->words + length,
            sizeof t->words - length,
@@ -375,8 +375,6 @@ static rlo_status turn_twice(rlo_kernel_call *call, void *payload) {
 RLO_TEST(test_engine_calls__recorders_see_the_outermost) {
   tape outer = {.recorder = {.engine = engine, .record = note}};
   tape inner = outer;
-  outer.recorder.payload = &outer;
-  inner.recorder.payload = &inner;
   rlo_kernel_config config = RLO_KERNEL_CONFIG_INIT;
   config.kernel_name = "Twice";
   config.backend_name = "host";

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/call/kernel_call.h"
 
+#include <assert.h>
+
 #include "base/status.h"
-#include "engine/registry/input_names.h"
+#include "engine/registry/registry.h"
 
 rlo_status rlo__kernel_check_inputs(const rlo_kernel_config *config,
                                     const rlo_engine *engine,
@@ -10,16 +12,14 @@ rlo_status rlo__kernel_check_inputs(const rlo_kernel_config *config,
                                     int32_t num_inputs) {
   for (int32_t n = 0; n < num_inputs; ++n) {
     if (inputs[n] == NULL || inputs[n]->engine != engine) {
-      rlo__input_text text;
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "kernel '%s': %s is %s",
-                      config->kernel_name,
-                      rlo__input_text_make(config->input_names,
-                                           config->num_input_names,
-                                           num_inputs,
-                                           n,
-                                           &text),
-                      inputs[n] == NULL ? "NULL" : "of another engine");
+      return RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "kernel '%s': %s is %s",
+          config->kernel_name,
+          rlo__input_text_of(
+              config->input_names, config->num_input_names, num_inputs, n)
+              .text,
+          inputs[n] == NULL ? "NULL" : "of another engine");
     }
   }
   return RLO_OK;
@@ -44,11 +44,10 @@ rlo_status rlo_kernel_input(const rlo_kernel_call *call,
   int32_t place = rlo__input_place(
       call->input_names, call->num_input_names, call->num_inputs, name, n);
   if (place < 0) {
-    rlo__input_text text;
     return RLO_FAIL(RLO_NOT_FOUND,
                     "kernel '%s': the call has no input %s",
                     call->kernel_name,
-                    rlo__name_text_make(name, n, &text));
+                    rlo__name_text(name, n).text);
   }
   *out_tensor = call->inputs[place];
   return RLO_OK;
@@ -117,4 +116,44 @@ rlo_status rlo_infer_like_input(const rlo_shape *const *inputs,
                                        inputs[0]->dims,
                                        inputs[0]->rank,
                                        out_shapes);
+}
+
+/* ---------------------------------------------------------------- recording */
+
+static _Thread_local rlo__recorder *newest;
+/* The depth of nested kernels on this thread. */
+static _Thread_local int32_t depth;
+
+void rlo__recorder_push(rlo__recorder *recorder) {
+  recorder->below = newest;
+  newest = recorder;
+}
+
+void rlo__recorder_pop(rlo__recorder *recorder) {
+  rlo__recorder **link = &newest;
+  while (*link != recorder) {
+    link = &(*link)->below;
+  }
+  *link = recorder->below;
+}
+
+void rlo__recorder_enter(void) {
+  ++depth;
+}
+
+void rlo__recorder_leave(void) {
+  assert(depth > 0);
+  --depth;
+}
+
+rlo_status rlo__recorder_notify(const rlo__record *record) {
+  if (depth > 0) {
+    return RLO_OK;
+  }
+  for (rlo__recorder *r = newest; r != NULL; r = r->below) {
+    if (r->engine == record->call->engine) {
+      RLO_TRY(r->record(r, record));
+    }
+  }
+  return RLO_OK;
 }

@@ -3,10 +3,9 @@
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
 #include "engine/call/profile.h"
-#include "engine/call/recorder.h"
 #include "engine/copy/copy_op.h"
 #include "engine/parts.h"
-#include "engine/registry/input_names.h"
+#include "engine/registry/registry.h"
 #include "engine/tensor/attributes.h"
 #include "relayout/xla/shape_util.h"
 
@@ -412,15 +411,13 @@ static rlo_status bind_shapes(rlo_engine *engine,
   rlo_status status = check_call(*out_bound, num_inputs, attributes);
   for (int32_t n = 0; n < num_inputs && status == RLO_OK; ++n) {
     if (inputs[n] == NULL) {
-      rlo__input_text text;
-      status = RLO_FAIL(RLO_INVALID_ARGUMENT,
-                        "kernel '%s': %s is NULL",
-                        config->kernel_name,
-                        rlo__input_text_make(config->input_names,
-                                             config->num_input_names,
-                                             num_inputs,
-                                             n,
-                                             &text));
+      status = RLO_FAIL(
+          RLO_INVALID_ARGUMENT,
+          "kernel '%s': %s is NULL",
+          config->kernel_name,
+          rlo__input_text_of(
+              config->input_names, config->num_input_names, num_inputs, n)
+              .text);
     }
   }
   if (status != RLO_OK) {

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "engine/call/kernel_call.h"
 #include "engine/memory/backend_instance.h"
-#include "engine/registry/input_names.h"
+#include "engine/registry/registry.h"
 #include "move/memory.h"
 #include "relayout/engine_opencl.h"
 #include "runtime/source_launch.h"
@@ -118,16 +118,15 @@ static rlo_status set_tensor(draft *d,
   }
   if (!is_output && offset_bytes != 0 &&
       !knows_offset(d->kernel, argument->index)) {
-    rlo__input_text text;
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s': %s begins %lld bytes into its buffer, and no "
                     "argument holds that offset",
                     call->kernel_name,
-                    rlo__input_text_make(call->input_names,
-                                         call->num_input_names,
-                                         call->num_inputs,
-                                         argument->index,
-                                         &text),
+                    rlo__input_text_of(call->input_names,
+                                       call->num_input_names,
+                                       call->num_inputs,
+                                       argument->index)
+                        .text,
                     (long long)offset_bytes);
   }
   d->values[index].kind =

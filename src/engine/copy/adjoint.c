@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/copy/adjoint.h"
+#include "engine/copy/copy_op.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/copy/copy_op.h"
 #include "ir/element.h"
 #include "ops/chain.h"
 #include "relayout/kernel_names.h"

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/registry/input_names.h"
+#include "engine/registry/registry.h"
 #include "engine/tensor/attributes.h"
 
 /* Names the operation in the message of a failure. */
@@ -149,15 +149,13 @@ rlo_status rlo__copy_op_infer(const rlo_shape *const *inputs,
   for (int32_t n = 0; n < num_inputs; ++n) {
     rlo_status status = rlo_shape_validate(inputs[n]);
     if (status != RLO_OK) {
-      rlo__input_text text;
-      return rlo__status_prefix(status,
-                                "%s: %s: ",
-                                op->name,
-                                rlo__input_text_make(op->kernel.input_names,
-                                                     op->kernel.num_input_names,
-                                                     num_inputs,
-                                                     n,
-                                                     &text));
+      return rlo__status_prefix(
+          status,
+          "%s: %s: ",
+          op->name,
+          rlo__input_text_of(
+              op->kernel.input_names, op->kernel.num_input_names, num_inputs, n)
+              .text);
     }
   }
   if (rlo__copy_op_has(op, RLO__COPY_TAKES_VALUE) && num_inputs == 2) {

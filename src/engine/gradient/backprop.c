@@ -3,10 +3,9 @@
 #include "base/status.h"
 #include "base/table.h"
 #include "engine/call/kernel_call.h"
-#include "engine/gradient/tape.h"
+#include "engine/gradient/gradient.h"
 #include "engine/parts.h"
 #include "engine/tensor/tensor_lifetime.h"
-#include "relayout/text.h"
 
 /* -------------------------------------------------------------------- slots */
 
@@ -136,16 +135,12 @@ static rlo_status check_path(const backward *b,
   for (int32_t i = 0; i < count; ++i) {
     if (find_slot(b, xs[i]->id, true) == NULL &&
         (flags & RLO_TAPE_ALLOW_UNCONNECTED) == 0) {
-      char of_y[160];
-      char of_x[160];
-      (void)rlo_shape_human_string(&y->shape->shape, of_y, sizeof of_y);
-      (void)rlo_shape_human_string(&xs[i]->shape->shape, of_x, sizeof of_x);
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "no kernel that the tape recorded leads from x %d, %s, "
                       "to y, %s",
                       i,
-                      of_x,
-                      of_y);
+                      rlo__shape_text_of(&xs[i]->shape->shape).text,
+                      rlo__shape_text_of(&y->shape->shape).text);
     }
   }
   for (int64_t n = 0; n < b->tape->count; ++n) {

@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "base/str.h"
 #include "engine/parts.h"
-#include "engine/registry/input_names.h"
 #include "engine/registry/registry.h"
 #include "engine/tensor/tensor_lifetime.h"
 #include "ops/chain.h"
@@ -50,12 +49,11 @@ rlo_status rlo_gradient_saved(const rlo_gradient_call *call,
                       call->saved_names[i]);
     }
   }
-  rlo__input_text wanted;
   return RLO_FAIL(
       RLO_NOT_FOUND,
       "the gradient of kernel '%s' has not saved %s; %s%s",
       call->kernel_name,
-      rlo__name_text_make(name, n, &wanted),
+      rlo__name_text(name, n).text,
       known.length == 0 ? "it has saved nothing with a name" : "it has saved ",
       rlo__str_text(&known));
 }
@@ -68,11 +66,10 @@ rlo_status rlo_gradient_input(const rlo_gradient_call *call,
   int32_t place = rlo__input_place(
       call->input_names, call->num_input_names, call->num_inputs, name, n);
   if (place < 0) {
-    rlo__input_text wanted;
     return RLO_FAIL(RLO_NOT_FOUND,
                     "the gradient of kernel '%s': the call had no input %s",
                     call->kernel_name,
-                    rlo__name_text_make(name, n, &wanted));
+                    rlo__name_text(name, n).text);
   }
   *out_place = place;
   return RLO_OK;
@@ -80,41 +77,36 @@ rlo_status rlo_gradient_input(const rlo_gradient_call *call,
 
 /* ------------------------------------------------------------------ running */
 
-enum { SHAPE_TEXT = 160 };
+rlo__shape_text rlo__shape_text_of(const rlo_shape *shape) {
+  rlo__shape_text text;
+  (void)rlo_shape_human_string(shape, text.text, sizeof text.text);
+  return text;
+}
 
 /* The name in messages of an input of the kernel. */
-static const char *input_text(const rlo_gradient_call *call,
-                              int32_t index,
-                              rlo__input_text *out_text) {
-  return rlo__input_text_make(call->input_names,
-                              call->num_input_names,
-                              call->num_inputs,
-                              index,
-                              out_text);
+static rlo__input_text input_text(const rlo_gradient_call *call,
+                                  int32_t index) {
+  return rlo__input_text_of(
+      call->input_names, call->num_input_names, call->num_inputs, index);
 }
 
 static rlo_status check_dx(const rlo_gradient_call *call, int32_t index) {
   const rlo_tensor *dx = call->dxs[index];
   const rlo_shape *wanted = call->input_shapes[index];
-  rlo__input_text text;
   if (dx == NULL || dx->engine != call->engine) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the gradient of kernel '%s' gave %s for %s",
                     call->kernel_name,
                     dx == NULL ? "nothing" : "a tensor of another engine",
-                    input_text(call, index, &text));
+                    input_text(call, index).text);
   }
   if (!rlo_shape_compatible(rlo_tensor_shape(dx), wanted)) {
-    char got[SHAPE_TEXT];
-    char want[SHAPE_TEXT];
-    (void)rlo_shape_human_string(rlo_tensor_shape(dx), got, sizeof got);
-    (void)rlo_shape_human_string(wanted, want, sizeof want);
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the gradient of kernel '%s' gave %s for %s, which is %s",
                     call->kernel_name,
-                    got,
-                    input_text(call, index, &text),
-                    want);
+                    rlo__shape_text_of(rlo_tensor_shape(dx)).text,
+                    input_text(call, index).text,
+                    rlo__shape_text_of(wanted).text);
   }
   return RLO_OK;
 }
@@ -143,17 +135,13 @@ rlo_status rlo__gradient_check_dy(const rlo_tensor *dy,
                                   const char *role,
                                   int32_t index) {
   if (!rlo_shape_compatible(rlo_tensor_shape(dy), result)) {
-    char got[SHAPE_TEXT];
-    char want[SHAPE_TEXT];
-    (void)rlo_shape_human_string(rlo_tensor_shape(dy), got, sizeof got);
-    (void)rlo_shape_human_string(result, want, sizeof want);
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%s %d is %s, and its result is %s; type and dimensions "
                     "must be the same",
                     role,
                     index,
-                    got,
-                    want);
+                    rlo__shape_text_of(rlo_tensor_shape(dy)).text,
+                    rlo__shape_text_of(result).text);
   }
   return RLO_OK;
 }

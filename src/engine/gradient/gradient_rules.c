@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "engine/copy/adjoint.h"
 #include "engine/gradient/gradient.h"
 #include "engine/tensor/attributes.h"
 #include "engine/tensor/tensor_lifetime.h"

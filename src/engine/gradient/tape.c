@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/gradient/tape.h"
+#include "engine/gradient/gradient.h"
 
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "engine/parts.h"
-#include "engine/registry/input_names.h"
+#include "engine/registry/registry.h"
 #include "engine/tensor/tensor_lifetime.h"
 #include "relayout/kernel.h"
 
@@ -189,8 +189,9 @@ rlo_status rlo__tape_node_create(const rlo__record *record,
 
 /* ---------------------------------------------------------------- recording */
 
-static rlo_status record_kernel(void *payload, const rlo__record *record) {
-  rlo_tape *tape = payload;
+static rlo_status record_kernel(rlo__recorder *recorder,
+                                const rlo__record *record) {
+  rlo_tape *tape = (rlo_tape *)recorder;
   rlo_gradient_config found = RLO_GRADIENT_CONFIG_INIT;
   if (tape->is_computing) {
     return RLO_OK;
@@ -225,8 +226,7 @@ rlo_status rlo_tape_begin(rlo_engine *engine, rlo_tape **out_tape) {
   }
   tape->engine = rlo__engine_retain(engine);
   tape->thread = &this_thread;
-  tape->recorder = (rlo__recorder){
-      .engine = engine, .record = record_kernel, .payload = tape};
+  tape->recorder = (rlo__recorder){.engine = engine, .record = record_kernel};
   rlo__recorder_push(&tape->recorder);
   *out_tape = tape;
   return RLO_OK;

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/registry/input_names.h"
+#include "engine/registry/registry.h"
 
 #include <string.h>
 
 #include "base/status.h"
 #include "base/str.h"
 
-const char *rlo__name_text_make(const char *name,
-                                int32_t n,
-                                rlo__input_text *out_text) {
-  rlo__str str = rlo__str_over(out_text->text, sizeof out_text->text);
+rlo__input_text rlo__name_text(const char *name, int32_t n) {
+  rlo__input_text text;
+  rlo__str str = rlo__str_over(text.text, sizeof text.text);
   if (n == 0) {
     rlo__str_printf(&str, "'%s'", name);
   } else {
     rlo__str_printf(&str, "'%s[%d]'", name, n);
   }
-  return out_text->text;
+  return text;
 }
 
-const char *rlo__input_text_make(const char *const *names,
-                                 int32_t count,
-                                 int32_t num_inputs,
-                                 int32_t place,
-                                 rlo__input_text *out_text) {
+rlo__input_text rlo__input_text_of(const char *const *names,
+                                   int32_t count,
+                                   int32_t num_inputs,
+                                   int32_t place) {
   const char *name = rlo__input_name(names, count, place);
-  rlo__str str = rlo__str_over(out_text->text, sizeof out_text->text);
+  rlo__input_text text;
+  rlo__str str = rlo__str_over(text.text, sizeof text.text);
   if (name == NULL) {
     rlo__str_printf(&str, "input %d", place);
   } else if (place >= count - 1 && num_inputs > count) {
@@ -32,7 +31,7 @@ const char *rlo__input_text_make(const char *const *names,
   } else {
     rlo__str_printf(&str, "input '%s'", name);
   }
-  return out_text->text;
+  return text;
 }
 
 int32_t rlo__input_names_find(const char *const *names,
@@ -70,9 +69,9 @@ typedef struct list_text {
 } list_text;
 
 /* "'x', 'value' (may be left out)" */
-static const char *list_names(const rlo_kernel_config *config,
-                              list_text *out_text) {
-  rlo__str str = rlo__str_over(out_text->text, sizeof out_text->text);
+static list_text list_names(const rlo_kernel_config *config) {
+  list_text text = {""};
+  rlo__str str = rlo__str_over(text.text, sizeof text.text);
   for (int32_t i = 0; i < config->num_input_names; ++i) {
     bool is_last = i == config->num_input_names - 1;
     rlo__str_printf(&str,
@@ -83,7 +82,7 @@ static const char *list_names(const rlo_kernel_config *config,
                     : i >= config->min_inputs         ? " (may be left out)"
                                                       : "");
   }
-  return rlo__str_text(&str);
+  return text;
 }
 
 /* ----------------------------------------------------------------- checking */
@@ -156,7 +155,6 @@ rlo_status rlo__input_count_fail(const rlo_kernel_config *config,
   if (config->max_inputs > config->min_inputs) {
     rlo__str_printf(&wanted, " to %d", config->max_inputs);
   }
-  list_text names;
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
                   "kernel '%s' has %d input%s; it takes %s%s%s",
                   config->kernel_name,
@@ -164,7 +162,7 @@ rlo_status rlo__input_count_fail(const rlo_kernel_config *config,
                   num_inputs == 1 ? "" : "s",
                   rlo__str_text(&wanted),
                   config->num_input_names == 0 ? "" : ": ",
-                  list_names(config, &names));
+                  list_names(config).text);
 }
 
 /* ------------------------------------------------------------------ placing */
@@ -173,13 +171,12 @@ rlo_status rlo__input_count_fail(const rlo_kernel_config *config,
 static rlo_status fail_input(const rlo_kernel_config *config,
                              const char *name,
                              const char *problem) {
-  list_text known;
   return RLO_FAIL(RLO_INVALID_ARGUMENT,
                   "kernel '%s': input '%s' %s; it takes %s",
                   config->kernel_name,
                   name,
                   problem,
-                  list_names(config, &known));
+                  list_names(config).text);
 }
 
 static rlo_status place_one(const rlo_kernel_config *config,

@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "engine/memory/backend_instance.h"
 #include "engine/parts.h"
-#include "engine/registry/input_names.h"
 #include "engine/registry/registry.h"
 
 static rlo_status check_flags(uint32_t flags, const char *what) {
