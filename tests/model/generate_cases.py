@@ -19,7 +19,7 @@ import sys
 
 import relayout_model as model
 from model_bytes import MASK, Random, fnv1a, mix, prefill_bytes, source_bytes
-from model_file import spoil, write_lines
+from model_file import move_line, spoil, write_lines
 from relayout_model import parse
 
 # How many cases of each seeded class there are when nothing else is said.
@@ -279,18 +279,7 @@ def expected_memory(case):
 def case_line(case):
     name, group, perm, src, dst = case
     expected = expected_memory(case)
-    return "\t".join(
-        (
-            name,
-            group,
-            comma(perm) or "-",
-            src,
-            dst,
-            str(model.physical_bytes(parse(src))),
-            str(len(expected)),
-            "%016x" % fnv1a(expected),
-        )
-    )
+    return move_line(name, group, "x:0 relayout:" + comma(perm), [src], dst, expected)
 
 
 # ------------------------------------------------------------------ index maps

@@ -21,7 +21,7 @@ def pattern(rng, name):
         value = rng.choice(EDGES + [1 << rng.randrange(width)])
         value += rng.choice([-1, 0, 0, 1])
         return rng.choice([value, -value]) & ((1 << width) - 1)
-    exponent_bits, mantissa_bits, bias, _, _ = model.FLOATS[name]
+    exponent_bits, mantissa_bits, bias, _ = model.FLOATS[name]
     low, high = max(0, bias - 160), min(2 * bias + 1, bias + 140)
     mantissa = rng.getrandbits(mantissa_bits)
     mantissa &= ~((1 << rng.randint(0, mantissa_bits)) - 1)
@@ -34,7 +34,7 @@ def moderate(rng, name):
     """A pattern of a number of a size with which sums can be taken."""
     if name not in model.FLOATS:
         return rng.getrandbits(8 * model.size_of(name))
-    exponent_bits, mantissa_bits, bias, _, _ = model.FLOATS[name]
+    exponent_bits, mantissa_bits, bias, _ = model.FLOATS[name]
     exponent = rng.randint(max(0, bias - 3), bias + 1)
     return (rng.getrandbits(1) << (exponent_bits + mantissa_bits)
             | exponent << mantissa_bits | rng.getrandbits(mantissa_bits))

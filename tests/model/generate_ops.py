@@ -15,8 +15,8 @@ import sys
 import ops_model
 import relayout_model as model
 from generate_cases import comma, plain, random_dense, random_strided
-from model_bytes import Random, fnv1a, index_number, prefill_bytes, source_bytes
-from model_file import spoil, write_lines
+from model_bytes import Random, index_number, prefill_bytes, source_bytes
+from model_file import move_line, spoil, write_lines
 from relayout_model import parse
 
 # Cases of each operation, and of chains.
@@ -502,19 +502,7 @@ def expected_memory(case):
 
 
 def case_line(case):
-    name, group, program, operands, dst = case
-    expected = expected_memory(case)
-    return "\t".join(
-        (
-            name,
-            group,
-            program,
-            ";".join(operands),
-            dst,
-            str(len(expected)),
-            "%016x" % fnv1a(expected),
-        )
-    )
+    return move_line(*case, expected_memory(case))
 
 
 def main():

@@ -5,57 +5,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
-#include "relayout/shape.h"
+#include "relayout/status.h"
 
 /**
- * Files of cases that the model wrote: README.md beside this file defines the
- * lines and the rules by which memories are filled and hashed.
+ * What the kinds of cases have in common: README.md beside this file defines
+ * the lines and the rules by which memories are filled and hashed.
  */
 
 /** Most fields a line may have. */
 enum { MODEL_MAX_FIELDS = 13 };
 
-/** A file that is being read. */
-typedef struct model_file {
-  FILE *stream;
-  /** The line as it stands in the file, to be shown; a copy to be cut. */
-  char *shown;
-  char *line;
-  size_t shown_capacity_bytes, line_capacity_bytes;
-  /** From the head line: the seed, and how many lines must follow. */
-  int64_t seed;
-  int64_t num_lines;
-  int64_t num_read;
-} model_file;
+/** Whether one case runs alone, and what it does is printed. */
+extern bool model_is_verbose;
 
-/** One relayout and the hash of what the destination then holds. Strings are
- *  borrowed from the file until its next line is read. */
-typedef struct model_case {
-  const char *id;
-  const char *group;
-  int32_t rank;
-  int32_t permutation[RLO_MAX_RANK];
-  const char *src_text;
-  const char *dst_text;
-  /** physical_bytes of both shapes. */
-  size_t src_bytes;
-  size_t dst_bytes;
-  uint64_t dst_hash;
-} model_case;
+/** Notes what is wrong with the case that runs. Returns false. */
+bool model_complain(const char *what);
 
-/** Open a file and read its head line. False after a message on stderr. */
-bool model_file_open(model_file *file, const char *path);
+/** True for RLO_OK; else a complaint with the last error's sentence. */
+bool model_is_ok(rlo_status status);
 
-/** Split the next line at its tabs. @return the number of fields; 0 at the
- *  end; -1 after a message, also if lines are missing at the end. */
-int model_file_next(model_file *file, char *fields[MODEL_MAX_FIELDS]);
-
-void model_file_close(model_file *file);
-
-/** Read the next case. @return 1; 0 at the end; -1 after a message. */
-int model_case_next(model_file *file, model_case *out_case);
+/* The kinds of cases, each with the fields of a line; false after a complaint.
+ */
+bool model_run_index(char *fields[MODEL_MAX_FIELDS]);
+bool model_run_moves(char *fields[MODEL_MAX_FIELDS]);
+bool model_run_numbers(char *fields[MODEL_MAX_FIELDS]);
 
 /** Fill memory with the source pattern, or with the one that destinations hold
  *  before a relayout. */
@@ -67,9 +41,6 @@ void model_fill_indices(uint8_t *bytes,
                         size_t num_bytes,
                         size_t index_bytes,
                         int64_t limit);
-
-/** True if memory holds the source pattern. */
-bool model_is_source(const uint8_t *bytes, size_t num_bytes);
 
 /** 64-bit FNV-1a; start with MODEL_HASH_START. */
 #define MODEL_HASH_START UINT64_C(0xcbf29ce484222325)

@@ -1,282 +1,134 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs the cases of a file through the library's host reference and compares
- * with the model's hashes:
+ * with what the model expects:
  *
  *   model_driver FILE [ID]
  *
- * Each case runs as it was lowered (at a misaligned address), canonical, and
- * canonical with the widest units. With an ID only that case is run and its
- * problem and bytes are printed.
+ * The number of fields tells the kind of a case. With an ID only that case
+ * runs, and its problems and bytes are printed.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "relayout/ops.h"
-#include "relayout/problem.h"
-#include "relayout/text.h"
-
 #include "model_case.h"
 
-enum { GUARD_BYTES = 64, ALIGN_BYTES = 64, MAX_SHOWN_FAILURES = 20 };
+enum { MAX_SHOWN_FAILURES = 20 };
 
-static const uint8_t guard_byte = 0xa5;
+static const struct {
+  int num_fields;
+  bool (*run)(char *fields[MODEL_MAX_FIELDS]);
+  /** Shows what is expected of a case, with its first field. */
+  const char *show;
+} kinds[] = {
+    {4, model_run_index, "generate_cases.py --show-index"},
+    {7, model_run_moves, "generate_cases.py or generate_ops.py --show"},
+    {13, model_run_numbers, "the last field of case"}};
 
-/* Memory with guards on both sides of its payload. */
-typedef struct arena {
-  uint8_t *bytes;
-  size_t capacity_bytes;
-} arena;
+bool model_is_verbose;
 
-typedef enum way { WAY_LOWERED, WAY_CANONICAL, WAY_WIDENED, NUM_WAYS } way;
+static int64_t num_passed, num_failed;
 
-static const char *const way_names[NUM_WAYS] = {
-    "as lowered", "canonical", "canonical and widened"};
-
-typedef struct state {
-  model_file file;
-  arena src, dst;
-  bool is_verbose;
-  int64_t passed, failed;
-  /* Static storage would do; these are 36 KiB each. */
-  rlo_problem lowered, changed, again;
-} state;
-
-static bool arena_reserve(arena *a, size_t num_bytes) {
-  size_t needed = num_bytes + 2 * GUARD_BYTES + ALIGN_BYTES;
-  needed = (needed + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
-  if (needed <= a->capacity_bytes) {
-    return true;
-  }
-  free(a->bytes);
-  a->bytes = aligned_alloc(ALIGN_BYTES, needed);
-  a->capacity_bytes = a->bytes == NULL ? 0 : needed;
-  return a->bytes != NULL;
-}
-
-/* The payload begins `shift` bytes after an aligned address. */
-static uint8_t *arena_payload(const arena *a, size_t shift) {
-  return a->bytes + GUARD_BYTES + shift;
-}
-
-static void arena_prepare(arena *a) {
-  memset(a->bytes, guard_byte, a->capacity_bytes);
-}
-
-static bool arena_guards_hold(const arena *a, size_t shift, size_t num_bytes) {
-  size_t first = GUARD_BYTES + shift;
-  for (size_t k = 0; k < a->capacity_bytes; ++k) {
-    if ((k < first || k >= first + num_bytes) && a->bytes[k] != guard_byte) {
-      return false;
-    }
-  }
-  return true;
-}
-
-static void print_bytes(const char *name, const uint8_t *bytes, size_t count) {
-  printf("%s", name);
-  for (size_t k = 0; k < count; ++k) {
-    printf("%02x", (unsigned)bytes[k]);
-  }
-  printf("\n");
-}
-
-static void print_problem(const rlo_problem *problem) {
-  size_t length = rlo_problem_format(problem, NULL, 0);
-  char *text = malloc(length + 1);
-  if (text != NULL) {
-    (void)rlo_problem_format(problem, text, length + 1);
-    printf("%s", text);
-    free(text);
-  }
-}
-
-/* False, after saying what went wrong. */
-static bool complain(const state *s, const char *where, const char *what) {
-  if (s->failed < MAX_SHOWN_FAILURES) {
-    printf("%s: %s\n", where, what);
+bool model_complain(const char *what) {
+  if (num_failed < MAX_SHOWN_FAILURES) {
+    printf("%s\n", what);
   }
   return false;
 }
 
-static bool complain_status(const state *s,
-                            const char *where,
-                            rlo_status status) {
-  char text[512];
-  (void)snprintf(text,
-                 sizeof text,
-                 "%s: %s",
-                 rlo_status_name(status),
-                 rlo_error_last()->message);
-  return complain(s, where, text);
+bool model_is_ok(rlo_status status) {
+  return status == RLO_OK || model_complain(rlo_error_last()->message);
 }
 
-/* Canonicalise again: nothing may change. */
-static bool is_stable(state *s, const char *where, int32_t max_unit_bits) {
-  s->again = s->changed;
-  rlo_status status =
-      rlo_problem_canonicalize(&s->again, max_unit_bits, NULL, NULL);
-  if (status != RLO_OK) {
-    return complain_status(s, where, status);
-  }
-  if (!rlo_problem_equal(&s->changed, &s->again) ||
-      rlo_problem_hash(&s->changed) != rlo_problem_hash(&s->again)) {
-    return complain(s, where, "the canonical form is not stable");
-  }
-  return true;
-}
-
-static bool run_way(state *s, const model_case *c, way which) {
-  const char *where = way_names[which];
-  s->changed = s->lowered;
-  if (which != WAY_LOWERED) {
-    int32_t max_unit_bits = which == WAY_WIDENED ? RLO_MAX_UNIT_BITS : 0;
-    rlo_status status =
-        rlo_problem_canonicalize(&s->changed, max_unit_bits, NULL, NULL);
-    if (status != RLO_OK) {
-      return complain_status(s, where, status);
-    }
-    if (!is_stable(s, where, max_unit_bits)) {
-      return false;
+/* Cuts a line at its tabs; returns the number of fields. */
+static int cut(char *line, char *fields[MODEL_MAX_FIELDS]) {
+  int count = 0;
+  for (char *at = line; at != NULL && count < MODEL_MAX_FIELDS; ++count) {
+    fields[count] = at;
+    at = strchr(at, '\t');
+    if (at != NULL) {
+      *at++ = '\0';
     }
   }
-  if (s->is_verbose) {
-    printf("%s:\n", where);
-    print_problem(&s->changed);
-  }
-  size_t shift = which == WAY_LOWERED ? 3 : 0;
-  arena_prepare(&s->src);
-  arena_prepare(&s->dst);
-  uint8_t *src = arena_payload(&s->src, shift);
-  uint8_t *dst = arena_payload(&s->dst, shift);
-  model_fill_source(src, c->src_bytes);
-  model_fill_prefill(dst, c->dst_bytes);
-  rlo_status status = rlo_problem_run_host(&s->changed, src, dst);
-  if (status != RLO_OK) {
-    return complain_status(s, where, status);
-  }
-  if (s->is_verbose) {
-    print_bytes("source   ", src, c->src_bytes);
-    print_bytes("got      ", dst, c->dst_bytes);
-  }
-  if (model_hash(MODEL_HASH_START, dst, c->dst_bytes) != c->dst_hash) {
-    return complain(s, where, "the destination differs from the model's");
-  }
-  if (!arena_guards_hold(&s->dst, shift, c->dst_bytes)) {
-    return complain(s, where, "bytes outside the destination changed");
-  }
-  if (!model_is_source(src, c->src_bytes) ||
-      !arena_guards_hold(&s->src, shift, c->src_bytes)) {
-    return complain(s, where, "the source changed");
-  }
-  return true;
+  return count;
 }
 
-/* Parse a shape, and print it: the parser must read the same shape back. */
-static bool read_shape(const state *s,
-                       const char *where,
-                       const char *text,
-                       rlo_shape *out_shape) {
-  rlo_status status = rlo_shape_parse(text, strlen(text), out_shape);
-  if (status != RLO_OK) {
-    return complain_status(s, where, status);
+/* Runs the case of a line, unless another one is wanted. False if it is none.
+ */
+static bool run_line(char *line, const char *path, const char *only) {
+  char *fields[MODEL_MAX_FIELDS] = {NULL};
+  const int count = cut(line, fields);
+  size_t k = 0;
+  while (k < sizeof kinds / sizeof kinds[0] && kinds[k].num_fields != count) {
+    ++k;
   }
-  char printed[4096];
-  size_t length = rlo_shape_format(out_shape, printed, sizeof printed);
-  if (length >= sizeof printed) {
-    return complain(s, where, "the printed shape is too long");
-  }
-  rlo_shape again;
-  status = rlo_shape_parse(printed, length, &again);
-  if (status != RLO_OK) {
-    return complain_status(s, where, status);
-  }
-  return rlo_shape_equal(out_shape, &again) ||
-         complain(s, where, "the printed shape reads as another one");
-}
-
-static bool run_case(state *s, const model_case *c) {
-  rlo_shape src, dst;
-  if (!read_shape(s, "source", c->src_text, &src) ||
-      !read_shape(s, "destination", c->dst_text, &dst)) {
+  if (k == sizeof kinds / sizeof kinds[0]) {
+    fprintf(stderr, "a line of %d fields is no case\n", count);
     return false;
   }
-  bool is_identity = true;
-  for (int32_t k = 0; k < c->rank; ++k) {
-    is_identity = is_identity && c->permutation[k] == k;
+  if (only != NULL && strcmp(only, fields[0]) != 0) {
+    return true;
   }
-  /* The identity has two spellings; each gets its share of the cases. */
-  bool is_implicit = is_identity && c->dst_hash % 2 == 0;
-  rlo_status status = rlo_relayout_lower(
-      &src, &dst, is_implicit ? NULL : c->permutation, &s->lowered);
-  if (status != RLO_OK) {
-    return complain_status(s, "lowering", status);
-  }
-  if (s->lowered.src_bytes != (int64_t)c->src_bytes ||
-      s->lowered.dst_bytes != (int64_t)c->dst_bytes) {
-    return complain(s, "lowering", "sizes of memory differ from the model's");
-  }
-  if (!arena_reserve(&s->src, c->src_bytes) ||
-      !arena_reserve(&s->dst, c->dst_bytes)) {
-    return complain(s, "driver", "out of memory");
-  }
-  for (way which = WAY_LOWERED; which < NUM_WAYS; ++which) {
-    if (!run_way(s, c, which)) {
-      return false;
-    }
+  if (kinds[k].run(fields)) {
+    ++num_passed;
+  } else if (num_failed++ < MAX_SHOWN_FAILURES) {
+    printf(
+        "FAILED %s %s %s\n  again: model_driver %s '%s'\n  expected: %s '%s'\n",
+        fields[0],
+        fields[1],
+        fields[2],
+        path,
+        fields[0],
+        kinds[k].show,
+        fields[0]);
   }
   return true;
 }
 
-static int run_file(state *s, const char *path, const char *only) {
-  if (!model_file_open(&s->file, path)) {
-    return 2;
+/* Reads as many lines as the head line says; false after a message. */
+static bool run_file(FILE *file, const char *path, const char *only) {
+  char *line = NULL;
+  size_t capacity = 0;
+  int64_t seed = 0;
+  int64_t num_lines = -1;
+  int64_t num_read = 0;
+  bool is_whole =
+      getline(&line, &capacity, file) > 0 &&
+      sscanf(line, "# seed %" SCNd64 " lines %" SCNd64, &seed, &num_lines) == 2;
+  while (is_whole && num_read < num_lines) {
+    const ssize_t length = getline(&line, &capacity, file);
+    is_whole = length > 0 && line[length - 1] == '\n';
+    if (is_whole) {
+      line[length - 1] = '\0';
+      is_whole = run_line(line, path, only);
+      ++num_read;
+    }
   }
-  model_case c;
-  int more;
-  while ((more = model_case_next(&s->file, &c)) == 1) {
-    if (only != NULL && strcmp(only, c.id) != 0) {
-      continue;
-    }
-    if (run_case(s, &c)) {
-      ++s->passed;
-      continue;
-    }
-    if (s->failed < MAX_SHOWN_FAILURES) {
-      printf("FAILED %s\n  again: model_driver %s %s\n",
-             s->file.shown,
-             path,
-             c.id);
-      printf("  expected: generate_cases.py --seed %" PRId64 " --show %s\n",
-             s->file.seed,
-             c.id);
-    }
-    ++s->failed;
+  if (!is_whole || getline(&line, &capacity, file) > 0) {
+    fprintf(stderr, "%s: not whole after %" PRId64 " lines\n", path, num_read);
+    is_whole = false;
   }
   printf("seed %" PRId64 ": %" PRId64 " passed, %" PRId64 " failed\n",
-         s->file.seed,
-         s->passed,
-         s->failed);
-  model_file_close(&s->file);
-  return more != 0 || s->failed != 0 || s->passed == 0;
+         seed,
+         num_passed,
+         num_failed);
+  free(line);
+  return is_whole;
 }
 
 int main(int argc, char **argv) {
-  if (argc < 2 || argc > 3) {
-    fprintf(stderr, "usage: model_driver FILE [ID]\n");
+  FILE *file = argc == 2 || argc == 3 ? fopen(argv[1], "r") : NULL;
+  if (file == NULL) {
+    fprintf(stderr,
+            "usage: model_driver FILE [ID], of a file that can be read\n");
     return 2;
   }
-  state *s = calloc(1, sizeof *s);
-  if (s == NULL) {
-    fprintf(stderr, "out of memory\n");
-    return 2;
-  }
-  s->is_verbose = argc == 3;
-  int code = run_file(s, argv[1], argc == 3 ? argv[2] : NULL);
-  free(s->src.bytes);
-  free(s->dst.bytes);
-  free(s);
-  return code;
+  model_is_verbose = argc == 3;
+  const bool is_whole = run_file(file, argv[1], argc == 3 ? argv[2] : NULL);
+  (void)fclose(file);
+  return is_whole && num_failed == 0 && num_passed > 0 ? EXIT_SUCCESS
+                                                       : EXIT_FAILURE;
 }

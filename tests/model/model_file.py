@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of cases: README.md says what is in them, model_case.c reads them."""
+"""Files of cases: README.md says what is in them, model_driver.c reads them."""
+
+from model_bytes import fnv1a
+
+
+def move_line(name, group, program, operands, dst, expected):
+    """A case of moving: a relayout, or operations."""
+    return "\t".join((name, group, program, ";".join(operands), dst,
+                      str(len(expected)), "%016x" % fnv1a(expected)))
 
 
 def write_lines(path, seed, lines):

@@ -10,48 +10,21 @@ import math
 import struct
 from fractions import Fraction
 
+import model_dtypes
+from model_dtypes import FLOATS, storage_bits
+
 INF = "inf"
 NAN = "nan"
 
-# name: (exponent bits, mantissa bits, bias, specials, bytes)
-FLOATS = {
-    "f16": (5, 10, 15, "ieee", 2),
-    "bf16": (8, 7, 127, "ieee", 2),
-    "f32": (8, 23, 127, "ieee", 4),
-    "f64": (11, 52, 1023, "ieee", 8),
-    "f8e5m2": (5, 2, 15, "ieee", 1),
-    "f8e4m3": (4, 3, 7, "ieee", 1),
-    "f8e3m4": (3, 4, 3, "ieee", 1),
-    "f8e4m3fn": (4, 3, 7, "fn", 1),
-    "f8e5m2fnuz": (5, 2, 16, "fnuz", 1),
-    "f8e4m3fnuz": (4, 3, 8, "fnuz", 1),
-    "f8e4m3b11fnuz": (4, 3, 11, "fnuz", 1),
-    "f6e3m2fn": (3, 2, 3, "finite", 1),
-    "f6e2m3fn": (2, 3, 1, "finite", 1),
-    "f4e2m1fn": (2, 1, 1, "finite", 1),
-}
-
-# name: (signed, bits, bytes)
-INTEGERS = {
-    "s4": (True, 4, 1),
-    "u4": (False, 4, 1),
-    "s8": (True, 8, 1),
-    "u8": (False, 8, 1),
-    "s16": (True, 16, 2),
-    "u16": (False, 16, 2),
-    "s32": (True, 32, 4),
-    "u32": (False, 32, 4),
-    "s64": (True, 64, 8),
-    "u64": (False, 64, 8),
-}
+# name: (signed, bits)
+INTEGERS = {name: (name[0] == "s", bits)
+            for name, bits in model_dtypes.INTEGERS.items() if bits >= 4}
 
 TYPES = ["pred", *INTEGERS, *FLOATS]
 
 
 def size_of(name):
-    if name == "pred":
-        return 1
-    return INTEGERS[name][2] if name in INTEGERS else FLOATS[name][4]
+    return storage_bits(name) // 8
 
 
 def is_whole(name):
@@ -71,11 +44,11 @@ def decode(name, bits):
     if name == "pred":
         return Number(Fraction(int(bits != 0)))
     if name in INTEGERS:
-        signed, width, _ = INTEGERS[name]
+        signed, width = INTEGERS[name]
         bits &= (1 << width) - 1
         value = bits - (1 << width) if signed and bits >> (width - 1) else bits
         return Number(Fraction(value), value < 0)
-    exponent_bits, mantissa_bits, bias, specials, _ = FLOATS[name]
+    exponent_bits, mantissa_bits, bias, specials = FLOATS[name]
     width = exponent_bits + mantissa_bits
     negative = bits >> width & 1 == 1
     magnitude = bits & ((1 << width) - 1)
@@ -103,7 +76,7 @@ def magnitudes(name):
     """All values of a small float that are not negative, in order; what
     follows the greatest stands behind it."""
     if name not in _magnitudes:
-        exponent_bits, mantissa_bits, bias, specials, _ = FLOATS[name]
+        exponent_bits, mantissa_bits, bias, specials = FLOATS[name]
         width = exponent_bits + mantissa_bits
         last = 1 << width
         if specials == "ieee":
@@ -161,7 +134,7 @@ def encode(name, number):
     if name == "pred":
         return int(value in (INF, NAN) or value != 0)
     if name in INTEGERS:
-        signed, width, _ = INTEGERS[name]
+        signed, width = INTEGERS[name]
         lowest = -(1 << (width - 1)) if signed else 0
         highest = (1 << (width - signed)) - 1
         if value == NAN:
@@ -171,7 +144,7 @@ def encode(name, number):
         else:
             whole = min(max(math.trunc(value), lowest), highest)
         return whole & ((1 << width) - 1)
-    exponent_bits, mantissa_bits, _, specials, _ = FLOATS[name]
+    exponent_bits, mantissa_bits, _, specials = FLOATS[name]
     width = exponent_bits + mantissa_bits
     sign = 1 << width if number.negative else 0
     infinity = ((1 << exponent_bits) - 1) << mantissa_bits
@@ -179,7 +152,7 @@ def encode(name, number):
         "ieee": infinity | 1 << (mantissa_bits - 1),
         "fn": (1 << width) - 1,
         "fnuz": 1 << width,
-        "finite": 0
+        "none": 0
     }[specials]
     if value == NAN:
         return nan
@@ -196,7 +169,7 @@ def encode(name, number):
     if is_large:
         if specials == "ieee":
             return infinity | sign
-        if specials == "finite":
+        if specials == "none":
             return (1 << width) - 1 | sign
         return nan
     if specials == "fnuz" and magnitude == 0:

@@ -11,12 +11,10 @@ a dense layout.
     parse(text)             -> Shape
     slots(shape)            -> how many slots the memory has
     cells(shape)            -> list: slot -> index or None     (builds the array)
-    slot_of(shape, index)   -> slot           (the published formula, one index)
-    element_at(shape, slot) -> index or None  (the same formula backwards)
     relayout(src_shape, dst_shape, perm, src_bytes, dst_prefill) -> dst bytes
 
-cells() and the two formulas are separate derivations; test_model.py compares
-them. relayout() and everything that generates expectations use cells() only.
+The published formula, one index at a time, is the library's (rlo_index_to_linear and
+back): both are compared over whole maps.
 
 Only the standard library is needed.
 """
@@ -334,7 +332,7 @@ def slot_map(shape):
     }
 
 
-# ---------------------------------------------- the formula, one index at a time
+# ------------------------------------------------------------------------ sizes
 
 
 def _physical(shape):
@@ -371,83 +369,6 @@ def slots(shape):
 
 def physical_bytes(shape):
     return (slots(shape) * shape.element_bits + 7) // 8
-
-
-def slot_of(shape, index):
-    """The slot of one index."""
-    if len(index) != len(shape.dims):
-        raise ModelError("index %r of rank %d" % (index, len(shape.dims)))
-    if any(not 0 <= i < d for i, d in zip(index, shape.dims)):
-        raise ModelError("index %r is out of %r" % (index, shape.dims))
-    if shape.strides is not None:
-        return shape.offset + sum(i * s for i, s in zip(index, shape.strides))
-    dims = _physical(shape)
-    at = [index[k] for k in reversed(shape.m2m)]
-    for tile in shape.tiles:
-        at = [0] * (len(tile) - len(dims)) + at
-        dims = [1] * (len(tile) - len(dims)) + dims
-        tile = list(tile)
-        while COMBINE in tile:
-            k = tile.index(COMBINE)
-            n = len(dims) - len(tile) + k
-            at[n : n + 2] = [at[n] * dims[n + 1] + at[n + 1]]
-            dims[n : n + 2] = [dims[n] * dims[n + 1]]
-            del tile[k]
-        n = len(dims) - len(tile)
-        at = (
-            at[:n]
-            + [e // t for e, t in zip(at[n:], tile)]
-            + [e % t for e, t in zip(at[n:], tile)]
-        )
-        dims = dims[:n] + [-(-d // t) for d, t in zip(dims[n:], tile)] + tile
-    slot = 0
-    for e, d in zip(at, dims):
-        slot = slot * d + e
-    return slot
-
-
-def element_at(shape, slot):
-    """The index of the element at a slot, or None if it holds none."""
-    if not 0 <= slot < slots(shape):
-        raise ModelError("slot %d" % slot)
-    if shape.strides is not None:
-        return cells(shape)[slot]
-    # The dimensions before each tile, first tile first.
-    history = [_physical(shape)]
-    for tile in shape.tiles:
-        dims, sizes = _tile_dims(history[-1], tile)
-        n = len(dims) - len(sizes)
-        history.append(
-            dims[:n] + [-(-d // t) for d, t in zip(dims[n:], sizes)] + sizes
-        )
-    at = []
-    for d in reversed(history[-1]):
-        slot, digit = divmod(slot, d)
-        at.insert(0, digit)
-    if slot:
-        return None  # the tail
-    for tile, before in zip(reversed(shape.tiles), reversed(history[:-1])):
-        dims, sizes = _tile_dims(before, tile)
-        k = len(sizes)
-        n = len(dims) - k
-        whole = [q * t + r for q, t, r in zip(at[n : n + k], sizes, at[n + k :])]
-        if any(e >= d for e, d in zip(whole, dims[n:])):
-            return None  # the rest of a tile
-        at = at[:n] + whole
-        # Undo `*` and the leading 1s: the same cell in the dimensions before.
-        number = 0
-        for e, d in zip(at, dims):
-            number = number * d + e
-        at = []
-        for d in reversed(before):
-            number, digit = divmod(number, d)
-            at.insert(0, digit)
-    index = [0] * len(shape.dims)
-    for k, e in zip(reversed(shape.m2m), at):
-        index[k] = e
-    if any(i >= d for i, d in zip(index, shape.dims)):
-        return None  # padded_dimensions
-    return tuple(index)
 
 
 # -------------------------------------------------------------------- relayout

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Self-test of the model: published vectors, and its two derivations against
-each other. Run: python3 test_model.py"""
+"""Self-test of the model, by published vectors. Run: python3 test_model.py"""
 
-import itertools
+import math
 import unittest
 
 import generate_cases
 import relayout_model as model
 from relayout_model import ModelError, parse
-
-
-def slot(text, *index):
-    return model.slot_of(parse(text), index)
 
 
 def rows(text):
@@ -24,140 +19,83 @@ def rows(text):
     ]
 
 
+# The published vectors of tiled layouts, by their numbers there: slots, and the slots
+# of some indices.
+TILED = {
+    "t1": ("f32[3,5]{1,0:T(2,2)}", 24, {(2, 3): 17}),
+    "t3": ("f32[4,8]{1,0:T(2,4)(2,1)}", 32, {}),
+    "t4": ("bf16[2048]{0:T(1024)(128)(2,1)}", 2048, {
+        (0,): 0, (128,): 1, (1,): 2, (127,): 254, (129,): 3, (255,): 255,
+        (256,): 256, (1023,): 1023, (1024,): 1024}),
+    "t5": ("bf16[2,8,128]{2,1,0:T(8,128)(2,1)}", 2048,
+           {(0, 0, 0): 0, (0, 2, 0): 256}),
+    "t6": ("f32[8,4]{1,0:T(2,2)}", 32, {(3, 1): 11}),
+    "t6 untiled": ("f32[8,4]{1,0}", 32, {(3, 1): 13}),
+    "t7": ("f32[8]{0:T(2,2)}", 16, {(5,): 9}),
+    "t8": ("f32[3]{0:T(8,128)}", 1024, {(2,): 2}),
+    "t9": ("u32[]{:T(128)}", 128, {(): 0}),
+    "t10": ("f32[3,5]{0,1:T(2,2)}", 24, {}),
+    "t11": ("f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}", 12432, {
+        (0, 0, 1, 0, 0): 3, (0, 0, 0, 0, 3): 6, (0, 0, 0, 1, 0): 19,
+        (1, 2, 3, 4, 5): 8307, (1, 6, 7, 10, 9): 12430}),
+    "t14": ("f32[32,256]{1,0:T(8,128)}", 8192, {
+        (0, 1): 1, (1, 0): 128, (3, 5): 389, (8, 0): 2048, (0, 128): 1024,
+        (31, 255): 8191}),
+    "t15": ("f32[32,256]{1,0:T(8,128)(2,1)}", 8192, {
+        (0, 1): 2, (1, 0): 1, (3, 5): 267, (8, 0): 2048, (0, 128): 1024}),
+    "t19": ("f32[6]{0:T(4)(2,2)}", 8, {(5,): 3}),
+    "t19 ordered": ("f32[2,3,4]{1,2,0:T(2,2)}", 32, {(1, 2, 3): 30}),
+    "t21": ("bf16[4,2]{1,0:T(8,128)(2,1)}", 1024, {}),
+    "blocks": ("f32[2,6,3,3]{3,2,1,0:T(4,1,1)}", 144, {(1, 5, 2, 1): 137}),
+    "blocks of blocks": (
+        "f32[32,48,3,2]{3,2,1,0:T(16,1,1,1)(16,1,1,16,1,1,1)}", 9216, {}),
+    "rows": ("f32[3,5]{1,0:T(8)}", 24,
+             {(i, j): 8 * i + j for i in range(3) for j in range(5)}),
+}
+TILED.update({"order %d" % n: (text, math.prod(parse(text).dims), {index: slot})
+              for n, (text, index, slot) in enumerate((
+                  ("f32[100]{0}", (42,), 42),
+                  ("f32[10,20]{0,1}", (0, 0), 0),
+                  ("f32[10,20]{0,1}", (9, 19), 199),
+                  ("f32[10,20]{0,1}", (3, 5), 53),
+                  ("f32[10,20]{1,0}", (9, 19), 199),
+                  ("f32[10,20]{1,0}", (3, 5), 65),
+                  ("f32[10,20,30]{2,1,0}", (3, 5, 7), 1957),
+                  ("f32[10,20,30]{2,1,0}", (8, 15, 27), 5277),
+                  ("f32[10,20,30]{1,2,0}", (3, 5, 7), 1945),
+                  ("f32[10,20,30]{1,2,0}", (8, 15, 27), 5355),
+                  ("f32[10,20,30,40]{3,2,1,0}", (3, 5, 7, 9), 78289),
+                  ("f32[10,20,30,40]{3,2,1,0}", (8, 15, 27, 33), 211113)))})
+
+
 class TiledVectors(unittest.TestCase):
-    """The published vectors of tiled layouts, by their numbers there."""
+    def test_slots(self):
+        for name, (text, slots, places) in TILED.items():
+            shape = parse(text)
+            with self.subTest(name=name):
+                built = model.cells(shape)
+                self.assertEqual((model.slots(shape), len(built)), (slots, slots))
+                self.assertEqual({built[slot]: slot for slot in places.values()},
+                                 places)
+                self.assertEqual(sum(i is not None for i in built),
+                                 math.prod(shape.dims))
 
-    def check(self, text, slots, *places):
-        shape = parse(text)
-        built = model.cells(shape)
-        self.assertEqual(model.slots(shape), slots)
-        self.assertEqual(len(built), slots)
-        for index, expected in places:
-            self.assertEqual(model.slot_of(shape, index), expected)
-            self.assertEqual(model.element_at(shape, expected), index)
-            self.assertEqual(built[expected], index)
-
-    def test_t1_t2(self):
-        self.check("f32[3,5]{1,0:T(2,2)}", 24, ((2, 3), 17))
+    def test_rows(self):
         self.assertEqual(
             rows("f32[3,5]{1,0:T(2,2)}"),
-            [[0, 1, 4, 5, 8], [2, 3, 6, 7, 10], [12, 13, 16, 17, 20]],
-        )
-
-    def test_t3(self):
-        self.check("f32[4,8]{1,0:T(2,4)(2,1)}", 32)
-        self.assertEqual(
-            rows("f32[4,8]{1,0:T(2,4)(2,1)}"),
-            [
-                list(range(0, 16, 2)),
-                list(range(1, 16, 2)),
-                list(range(16, 32, 2)),
-                list(range(17, 32, 2)),
-            ],
-        )
-
-    def test_t4(self):
-        pairs = {
-            0: 0,
-            128: 1,
-            1: 2,
-            127: 254,
-            129: 3,
-            255: 255,
-            256: 256,
-            1023: 1023,
-            1024: 1024,
-        }
-        self.check(
-            "bf16[2048]{0:T(1024)(128)(2,1)}",
-            2048,
-            *(((i,), s) for i, s in pairs.items())
-        )
-
-    def test_t5(self):
-        self.check(
-            "bf16[2,8,128]{2,1,0:T(8,128)(2,1)}",
-            2048,
-            ((0, 0, 0), 0),
-            ((0, 2, 0), 256),
-        )
-
-    def test_t6(self):
-        self.check("f32[8,4]{1,0:T(2,2)}", 32, ((3, 1), 11))
-        self.check("f32[8,4]{1,0}", 32, ((3, 1), 13))
-
-    def test_t7(self):
-        self.check("f32[8]{0:T(2,2)}", 16, ((5,), 9))
-
-    def test_t8(self):
-        self.check("f32[3]{0:T(8,128)}", 1024, ((2,), 2))
-
-    def test_t9(self):
-        self.check("u32[]{:T(128)}", 128, ((), 0))
-
-    def test_t10(self):
-        self.check("f32[3,5]{0,1:T(2,2)}", 24)
+            [[0, 1, 4, 5, 8], [2, 3, 6, 7, 10], [12, 13, 16, 17, 20]])
         self.assertEqual(
             rows("f32[3,5]{0,1:T(2,2)}"),
-            [[0, 2, 8, 10, 16], [1, 3, 9, 11, 17], [4, 6, 12, 14, 20]],
-        )
+            [[0, 2, 8, 10, 16], [1, 3, 9, 11, 17], [4, 6, 12, 14, 20]])
+        self.assertEqual(
+            rows("f32[4,8]{1,0:T(2,4)(2,1)}"),
+            [list(range(first, first + 16, 2)) for first in (0, 1, 16, 17)])
 
-    def test_t11(self):
-        text = "f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}"
-        self.check(
-            text,
-            12432,
-            ((0, 0, 1, 0, 0), 3),
-            ((0, 0, 0, 0, 3), 6),
-            ((0, 0, 0, 1, 0), 19),
-            ((1, 2, 3, 4, 5), 8307),
-            ((1, 6, 7, 10, 9), 12430),
-        )
+    def test_combined_dimensions(self):
         flat = model.slot_map(parse("f32[112,110]{1,0:T(2,3)}"))
-        for index, place in model.slot_map(parse(text)).items():
+        for index, place in model.slot_map(parse(TILED["t11"][0])).items():
             a, b, c, d, e = index
             self.assertEqual(place, flat[(a * 7 + b) * 8 + c, d * 10 + e])
-
-    def test_t14(self):
-        self.check(
-            "f32[32,256]{1,0:T(8,128)}",
-            8192,
-            ((0, 1), 1),
-            ((1, 0), 128),
-            ((3, 5), 389),
-            ((8, 0), 2048),
-            ((0, 128), 1024),
-            ((31, 255), 8191),
-        )
-
-    def test_t15(self):
-        self.check(
-            "f32[32,256]{1,0:T(8,128)(2,1)}",
-            8192,
-            ((0, 1), 2),
-            ((1, 0), 1),
-            ((3, 5), 267),
-            ((8, 0), 2048),
-            ((0, 128), 1024),
-        )
-
-    def test_t19(self):
-        self.check("f32[6]{0:T(4)(2,2)}", 8, ((5,), 3))
-        self.check("f32[2,3,4]{1,2,0:T(2,2)}", 32, ((1, 2, 3), 30))
-
-    def test_t21(self):
-        self.check("bf16[4,2]{1,0:T(8,128)(2,1)}", 1024)
-        self.assertEqual(
-            len(model.slot_map(parse("bf16[4,2]{1,0:T(8,128)(2,1)}"))), 8
-        )
-
-    def test_blocked_formats(self):
-        self.check("f32[2,6,3,3]{3,2,1,0:T(4,1,1)}", 144, ((1, 5, 2, 1), 137))
-        self.check("f32[32,48,3,2]{3,2,1,0:T(16,1,1,1)(16,1,1,16,1,1,1)}", 9216)
-        shape = parse("f32[3,5]{1,0:T(8)}")
-        self.assertEqual(model.slots(shape), 24)
-        for i, j in model.indices(shape):
-            self.assertEqual(model.slot_of(shape, (i, j)), 8 * i + j)
 
 
 class Padding(unittest.TestCase):
@@ -313,52 +251,6 @@ class Constants(unittest.TestCase):
                         )
 
 
-class IndexVectors(unittest.TestCase):
-    vectors = [
-        ("f32[100]{0}", (42,), 42),
-        ("f32[10,20]{0,1}", (0, 0), 0),
-        ("f32[10,20]{0,1}", (9, 19), 199),
-        ("f32[10,20]{0,1}", (3, 5), 53),
-        ("f32[10,20]{1,0}", (9, 19), 199),
-        ("f32[10,20]{1,0}", (3, 5), 65),
-        ("f32[10,20,30]{2,1,0}", (3, 5, 7), 1957),
-        ("f32[10,20,30]{2,1,0}", (8, 15, 27), 5277),
-        ("f32[10,20,30]{1,2,0}", (3, 5, 7), 1945),
-        ("f32[10,20,30]{1,2,0}", (8, 15, 27), 5355),
-        ("f32[10,20,30,40]{3,2,1,0}", (3, 5, 7, 9), 78289),
-        ("f32[10,20,30,40]{3,2,1,0}", (8, 15, 27, 33), 211113),
-    ]
-
-    def test_small(self):
-        for text, index, expected in self.vectors:
-            shape = parse(text)
-            self.assertEqual(model.slot_of(shape, index), expected)
-            self.assertEqual(model.element_at(shape, expected), index)
-
-    def test_seven_dimensions(self):
-        for m2m in ("6,5,4,3,2,1,0", "0,1,2,3,4,5,6", "4,5,1,2,6,0,3"):
-            shape = parse("f32[10,20,30,40,30,20,10]{%s}" % m2m)
-            self.assertEqual(model.slots(shape), 1440000000)
-            for place in (
-                0,
-                1439999999,
-                1145567336,
-                43883404,
-                617295214,
-                1117613654,
-            ):
-                index = model.element_at(shape, place)
-                self.assertEqual(model.slot_of(shape, index), place)
-        last = (9, 19, 29, 39, 29, 19, 9)
-        self.assertEqual(model.slot_of(shape, last), 1439999999)
-
-    def test_row_major_order_of_indices(self):
-        self.assertEqual(
-            list(model.indices(parse("s32[2,2]"))),
-            [(0, 0), (0, 1), (1, 0), (1, 1)],
-        )
-
-
 class Text(unittest.TestCase):
     def test_words(self):
         shape = parse(
@@ -401,40 +293,6 @@ class Text(unittest.TestCase):
                     parse(text)
 
 
-class TwoDerivations(unittest.TestCase):
-    """The array that is built, and the formula in both directions."""
-
-    def compare(self, shape):
-        built = model.cells(shape)
-        self.assertEqual(len(built), model.slots(shape))
-        for place, index in enumerate(built):
-            self.assertEqual(model.element_at(shape, place), index)
-        found = {}
-        for index in model.indices(shape):
-            found[index] = model.slot_of(shape, index)
-        self.assertEqual(found, model.slot_map(shape))
-        self.assertEqual(len(set(found.values())), len(found))
-
-    def test_small_family(self):
-        tiles = ("", "T(2)", "T(2,2)", "T(3)(2,2)", "T(2,2,2)", "T(*,3)")
-        for dims in itertools.product(range(4), repeat=2):
-            for m2m, tile in itertools.product(("1,0", "0,1"), tiles):
-                for pad in ("", "pad(%d,%d)" % (dims[0] + 1, dims[1] + 2)):
-                    layout = "{%s%s}" % (
-                        m2m,
-                        ":" + tile + pad if tile + pad else "",
-                    )
-                    self.compare(parse("u8[%d,%d]%s" % (dims + (layout,))))
-
-    def test_random(self):
-        random = generate_cases.Random("test_model/two_derivations", 1)
-        for _ in range(150):
-            dims = generate_cases.random_dims(random, random.between(0, 5), 60)
-            text = generate_cases.random_dense(random, "u8", dims, 400, False)
-            with self.subTest(text=text):
-                self.compare(parse(text))
-
-
 class Relayouts(unittest.TestCase):
     def test_permutation_is_that_of_numpy(self):
         # For a [2,3,4] array, transpose((2,0,1)) has shape [4,2,3] and
@@ -443,10 +301,7 @@ class Relayouts(unittest.TestCase):
         data = bytes(range(24))
         out = model.relayout(src, dst, (2, 0, 1), data, bytes(24))
         for x, y, z in model.indices(src):
-            self.assertEqual(
-                out[model.slot_of(dst, (z, x, y))],
-                data[model.slot_of(src, (x, y, z))],
-            )
+            self.assertEqual(out[6 * z + 3 * x + y], data[12 * x + 4 * y + z])
 
     def test_there_and_back(self):
         random = generate_cases.Random("test_model/there_and_back", 1)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ops_program.h"
+#include "model_program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relayout/ops.h"
+
+#include "model_case.h"
 
 enum { MAX_ARGS = 4, MAX_NUMBERS = 40, MAX_STACK = 16 };
 
@@ -155,7 +157,7 @@ static rlo_status run_word(const word *w, stack *s, const rlo_shape *operands) {
   return append(w, top);
 }
 
-int32_t ops_program_indices(const char *program, int64_t *out_limit) {
+int32_t model_program_indices(const char *program, int64_t *out_limit) {
   const char *at = strstr(program, "gather:");
   at = at != NULL ? at : strstr(program, "segment_sum:");
   at = at != NULL ? strchr(at, ':') : NULL;
@@ -168,9 +170,23 @@ int32_t ops_program_indices(const char *program, int64_t *out_limit) {
   return operand;
 }
 
-rlo_chain *ops_program_build(char *program,
-                             const rlo_shape *operands,
-                             int32_t num_operands) {
+int32_t model_program_permutation(const char *program,
+                                  int32_t permutation[RLO_MAX_RANK]) {
+  const char *at = strstr(program, "relayout:") + strlen("relayout:");
+  int32_t rank = 0;
+  for (char *end; rank < RLO_MAX_RANK; at = end + (*end == ',')) {
+    long value = strtol(at, &end, 10);
+    if (end == at) {
+      break;
+    }
+    permutation[rank++] = (int32_t)value;
+  }
+  return rank;
+}
+
+rlo_chain *model_program_build(char *program,
+                               const rlo_shape *operands,
+                               int32_t num_operands) {
   stack s = {0};
   word w;
   bool is_right = num_operands <= MAX_STACK;
@@ -180,10 +196,7 @@ rlo_chain *ops_program_build(char *program,
       *next++ = '\0';
     }
     is_right = read_word(at, &w);
-    if (is_right && run_word(&w, &s, operands) != RLO_OK) {
-      printf("%s: %s\n", w.name, rlo_error_last()->message);
-      is_right = false;
-    }
+    is_right = is_right && model_is_ok(run_word(&w, &s, operands));
     at = next;
   }
   if (is_right && s.count == 1) {
