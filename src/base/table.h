@@ -97,8 +97,8 @@ static inline void *rlo__table_newer(const rlo__table *table, void *entry) {
   return rlo__table_entry_of(table, rlo__table_node_of(table, entry)->newer);
 }
 
-/** The newest entry with this hash for which is_equal(entry, key) holds; NULL
- * if there is none. */
+/** The newest entry with this hash for which is_equal(entry, key) holds, or any
+ * for NULL; NULL if there is none. */
 static inline void *rlo__table_find(const rlo__table *table,
                                     uint64_t hash,
                                     bool (*is_equal)(const void *entry,
@@ -110,7 +110,7 @@ static inline void *rlo__table_find(const rlo__table *table,
        n != NULL;
        n = n->next) {
     void *entry = rlo__table_entry_of(table, n);
-    if (n->hash == hash && is_equal(entry, key)) {
+    if (n->hash == hash && (is_equal == NULL || is_equal(entry, key))) {
       return entry;
     }
   }

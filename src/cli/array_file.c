@@ -12,6 +12,7 @@
 #include "relayout/xla/shape_util.h"
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/status.h"
@@ -80,16 +81,6 @@ bool rlo__values_may_be_cut(const rlo_shape *src, const rlo_shape *dst) {
          bits > rlo_dtype_value_bits(src->dtype);
 }
 
-/* Returns the smallest number of bytes that are whole elements. */
-static int64_t element_granule_bytes(const rlo_shape *shape) {
-  int64_t bits = rlo_shape_element_size_bits(shape);
-  int64_t bytes = 1;
-  while (bytes * 8 % bits != 0) {
-    ++bytes;
-  }
-  return bytes;
-}
-
 static bool bit_at(const unsigned char *bytes, int64_t bit) {
   return (bytes[bit / 8] >> (bit % 8) & 1) != 0;
 }
@@ -102,20 +93,20 @@ typedef struct element {
   bool has_sign;
 } element;
 
-/* Returns whether an element that begins at a bit is a value of its type. */
+/* Returns whether an element that begins at a bit, and is wider than its value,
+ * is a value of its type. */
 static bool is_value(const element *e,
                      const unsigned char *bytes,
                      int64_t first_bit) {
-  bool sign = e->is_signed && bit_at(bytes, first_bit + e->value_bits - 1);
-  bool has_one = false;
-  bool has_zero = false;
-  for (int64_t b = e->value_bits; b < e->bits; ++b) {
-    bool bit = bit_at(bytes, first_bit + b);
-    has_one = has_one || bit;
-    has_zero = has_zero || !bit;
+  const bool sign =
+      e->is_signed && bit_at(bytes, first_bit + e->value_bits - 1);
+  const bool top = bit_at(bytes, first_bit + e->value_bits);
+  for (int64_t b = e->value_bits + 1; b < e->bits; ++b) {
+    if (bit_at(bytes, first_bit + b) != top) {
+      return false;
+    }
   }
-  bool is_zero_allowed = !sign || !e->has_sign;
-  return (!has_one && is_zero_allowed) || (!has_zero && sign);
+  return top ? sign : !sign || !e->has_sign;
 }
 
 /* A slot has bits above the value: an error if it holds an element. */
@@ -201,7 +192,7 @@ static void swap_bytes(unsigned char *data, size_t bytes, size_t width) {
 static int check_hints(const char *path,
                        const rlo__file_format *format,
                        const rlo__file_hints *hints) {
-  if (!format->has_shape) {
+  if (format->make_header == NULL) {
     return hints->from == NULL
                ? rlo__fail("%s holds bare bytes: give their shape with --from",
                            path)
@@ -247,18 +238,20 @@ int rlo__array_source_open(const char *path,
 
 void rlo__array_source_close(const rlo__array_source *source) {
   rlo__input_file_close(&source->file);
+  rlo__free(source->memory);
 }
 
 int64_t rlo__array_source_granule_bytes(const rlo__array_source *source) {
-  int64_t width = (int64_t)source->swapped_width_bytes;
-  int64_t granule = source->has_checked_values
-                        ? element_granule_bytes(&source->contents.shape)
-                        : 1;
-  int64_t whole = granule;
-  while (width > 1 && whole % width != 0) {
-    whole += granule;
+  const int64_t width = rlo__max(1, (int64_t)source->swapped_width_bytes);
+  const int64_t bits =
+      source->has_checked_values
+          ? rlo_shape_element_size_bits(&source->contents.shape)
+          : 8;
+  int64_t bytes = 1;
+  while (bytes * 8 % bits != 0 || bytes % width != 0) {
+    ++bytes;
   }
-  return whole;
+  return bytes;
 }
 
 /* A file as a storage of values in this machine's byte order: the threads that
@@ -293,13 +286,14 @@ static rlo_status identify_filtered(void *payload, uint64_t *out_number) {
   if (fstat(source->file.descriptor, &st) != 0) {
     return rlo__file_fail("cannot look at", source->file.path, errno);
   }
+  const int64_t facts[] = {(int64_t)st.st_ino,
+                           st.st_size,
+                           st.st_mtim.tv_sec,
+                           st.st_mtim.tv_nsec,
+                           source->contents.offset_bytes,
+                           (int64_t)source->swapped_width_bytes};
   rlo__hash hash = rlo__hash_init(0);
-  rlo__hash_u64(&hash, st.st_ino);
-  rlo__hash_i64(&hash, st.st_size);
-  rlo__hash_i64(&hash, st.st_mtim.tv_sec);
-  rlo__hash_i64(&hash, st.st_mtim.tv_nsec);
-  rlo__hash_i64(&hash, source->contents.offset_bytes);
-  rlo__hash_u64(&hash, source->swapped_width_bytes);
+  rlo__hash_bytes(&hash, facts, sizeof(facts));
   *out_number = rlo__hash_finish_u64(&hash);
   return RLO_OK;
 }
@@ -358,7 +352,11 @@ int rlo__array_make_header(const char *path,
                            const rlo_shape *shape,
                            char *out_header,
                            size_t *out_bytes) {
-  return find_format(path)->make_header(shape, out_header, out_bytes);
+  const rlo__file_format *format = find_format(path);
+  *out_bytes = 0;
+  return format->make_header == NULL
+             ? RLO__EXIT_OK
+             : format->make_header(shape, out_header, out_bytes);
 }
 
 int rlo__array_save(const char *path,

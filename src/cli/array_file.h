@@ -24,7 +24,7 @@ typedef struct rlo__array_source {
    *  last. */
   size_t swapped_width_bytes;
   /** NULL, unless set after opening: `bytes` bytes that are read in place of
-   * the file's. Borrowed by its storages. */
+   * the file's, owned. Borrowed by its storages. */
   void *memory;
   /** False, unless set after opening: what is read of the array has to be
    *  values of its type, or the reading fails. */

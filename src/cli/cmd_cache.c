@@ -216,9 +216,9 @@ static const rlo__option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  static const char *const words[] = {"show", "clear", "warm"};
+  static const char *const words[] = {"show", "clear", "warm", NULL};
 
-  enum { SHOW, CLEAR, WARM };
+  enum { SHOW = 1, CLEAR, WARM };
 
   cache_request request = {.suite.verb = "cache"};
   char **operands;
@@ -227,11 +227,11 @@ static int run(int argc, char **argv) {
       &rlo__cmd_cache, argc, argv, &request, &request.common));
   RLO__EXIT_TRY(
       rlo__operands_take(argc, argv, 1, "show, clear or warm", &operands));
-  RLO__EXIT_TRY(rlo__word_parse(argv[0], NULL, operands[0], words, 3, &word));
+  RLO__EXIT_TRY(rlo__word_parse(argv[0], NULL, operands[0], words, &word));
   if (word != WARM &&
       (request.suite_path != NULL || request.common.is_device_given)) {
     return rlo__fail_usage(
-        argv[0], "--suite and --device are of warm, not of %s", words[word]);
+        argv[0], "--suite and --device are of warm, not of %s", operands[0]);
   }
   if (word != WARM) {
     return word == SHOW ? show(request.common.is_json)

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/alloc.h"
 #include "relayout/ops.h"
 #include "relayout/xla/shape_util.h"
 
@@ -59,17 +58,17 @@ int rlo__conversion_open(rlo__conversion *c) {
 
 /* ----------------------------------------------------------------- printing */
 
-static void report_output(const void *payload,
+static void report_output(const rlo__stream *stream,
                           rlo__report *r,
                           const rlo__stream_result *result) {
-  const rlo__conversion *c = payload;
+  const rlo__conversion *c = stream->payload;
   const bool is_on_host = c->request.stream.devices.is_none;
   rlo__shape_text text;
-  rlo__shape_text_make(&c->dst_shape, &text);
-  RLO__REPORT(r,
-              RLO__STRING("shape", "", text.text),
-              RLO__STRING("file", NULL, c->request.output_path),
-              RLO__INT("physical_bytes", NULL, c->problem.dst_bytes));
+  RLO__REPORT(
+      r,
+      RLO__STRING("shape", "", rlo__shape_text_make(&c->dst_shape, &text)),
+      RLO__STRING("file", NULL, c->request.output_path),
+      RLO__INT("physical_bytes", NULL, c->problem.dst_bytes));
   if (result == NULL) {
     return;
   }
@@ -81,8 +80,8 @@ static void report_output(const void *payload,
       r,
       RLO__STRING("family", NULL, family),
       RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
-      RLO__STRING("chosen_by", NULL, c->chosen_by));
-  if (c->is_in_pieces || !is_on_host) {
+      RLO__STRING("chosen_by", NULL, stream->chosen_by));
+  if (stream->is_in_pieces || !is_on_host) {
     RLO__REPORT(r, RLO__REAL("seconds", result->info.seconds));
   }
   RLO__REPORT(r, RLO__BOOL("is_verified", c->request.is_verified));
@@ -108,36 +107,11 @@ static int convert_source(rlo__conversion *c) {
                         .is_verified = request->is_verified,
                         .report = report_output,
                         .payload = c};
-  c->chosen_by = rlo__stream_choose_place(&stream, &request->stream);
-  c->is_in_pieces = stream.has_events;
-  return rlo__stream_do(&stream, NULL);
-}
-
-static int run_conversion(const rlo__convert_request *request) {
-  rlo__conversion *c = rlo__alloc(sizeof(*c));
-  if (c == NULL) {
-    return rlo__fail_last();
-  }
-  c->request = *request;
-  int code = rlo__conversion_open(c);
-  if (code == RLO__EXIT_OK) {
-    code = convert_source(c);
-    rlo__array_source_close(&c->source);
-  }
-  rlo__free(c);
-  return code;
+  rlo__stream_result result;
+  return rlo__stream_do(&stream, &result);
 }
 
 /* ----------------------------------------------------------------- options */
-
-int rlo__take_byte_order(const char *verb, const char *value, void *field) {
-  static const char *const words[] = {"little", "big"};
-  int32_t n = 0;
-  int code = rlo__word_parse(verb, "--byte-order", value, words, 2, &n);
-  *(rlo__byte_order *)field =
-      n == 0 ? RLO__BYTE_ORDER_LITTLE : RLO__BYTE_ORDER_BIG;
-  return code;
-}
 
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
@@ -187,10 +161,14 @@ int rlo__convert_request_take(const rlo__command *command,
 }
 
 static int run(int argc, char **argv) {
-  rlo__convert_request request;
+  /* Static: a problem is too large for the stack. */
+  static rlo__conversion c;
   RLO__EXIT_TRY(
-      rlo__convert_request_take(&rlo__cmd_convert, argc, argv, &request));
-  return run_conversion(&request);
+      rlo__convert_request_take(&rlo__cmd_convert, argc, argv, &c.request));
+  RLO__EXIT_TRY(rlo__conversion_open(&c));
+  const int code = convert_source(&c);
+  rlo__array_source_close(&c.source);
+  return code;
 }
 
 const rlo__command rlo__cmd_convert = {

@@ -253,7 +253,7 @@ static void add_launch(rlo__report *r,
                 RLO__STRING("build_options", NULL, report->build_options),
                 RLO__STRING("source", NULL, report->source));
     if (!r->is_json) {
-      fputs(report->source, r->file);
+      fputs(report->source, stdout);
     }
   }
 }
@@ -420,15 +420,6 @@ static int explain_for_device(void *payload) {
 
 /* ------------------------------------------------------------ command line */
 
-static int take_class(const char *verb, const char *value, void *field) {
-  static const char *const words[] = {"cpu", "gpu"};
-  int32_t word = 0;
-  int code = rlo__word_parse(verb, "--class", value, words, 2, &word);
-  *(rlo_device_class *)field =
-      word == 0 ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
-  return code;
-}
-
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
@@ -436,8 +427,9 @@ static const rlo__option options[] = {
     RLO__OPTION_COMMON("device", DEVICE),
     RLO__OPTION("alpha", FACTOR, explain_request, combine.alpha),
     RLO__OPTION("beta", FACTOR, explain_request, combine.beta),
-    RLO__OPTION_BY(
-        "class", CALL, explain_request, plan_options.device_class, take_class),
+    /* The numbers of rlo_device_class. */
+    RLO__OPTION_OF(
+        "class", explain_request, plan_options.device_class, "cpu", "gpu"),
     RLO__OPTION("family", TEXT, explain_request, plan_options.family),
     RLO__OPTION("schedule", TEXT, explain_request, plan_options.schedule),
     /* The former name. */

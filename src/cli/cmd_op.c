@@ -9,6 +9,122 @@
 #include "message.h"
 #include "op.h"
 
+/* -------------------------------------------------------------------- files */
+
+/* Finds the place of each input, by its name or else by its order. `names` gets
+ * the names, which the caller frees. */
+static int find_places(const rlo__op *op, char **names, int32_t *out_places) {
+  const rlo__text_list *inputs = &op->request->inputs;
+  for (int32_t n = 0; n < op->num_inputs; ++n) {
+    out_places[n] = n;
+  }
+  for (int32_t n = 0; n < inputs->count; ++n) {
+    const char *text = inputs->texts[n];
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text || equals[1] == '\0') {
+      return rlo__fail_usage("op", "--input %s: write NAME=FILE", text);
+    }
+    names[n] = strndup(text, (size_t)(equals - text));
+    if (names[n] == NULL) {
+      return rlo__fail("cannot get memory for a name");
+    }
+  }
+  return inputs->count == 0 ||
+                 rlo_kernel_place_inputs(op->engine,
+                                         op->kernel.kernel_name,
+                                         (const char *const *)names,
+                                         inputs->count,
+                                         out_places) == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail_usage("op", "%s", rlo_error_last()->message);
+}
+
+static int take_inputs(rlo__op *op) {
+  const rlo__op_request *request = op->request;
+  char **names = calloc((size_t)op->num_inputs, sizeof(*names));
+  int32_t *places = calloc((size_t)op->num_inputs, sizeof(*places));
+  int code = names == NULL || places == NULL
+                 ? rlo__fail("cannot get memory for %d names", op->num_inputs)
+                 : find_places(op, names, places);
+  for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_inputs; ++n) {
+    op->paths[places[n]] = request->inputs.count > 0
+                               ? strchr(request->inputs.texts[n], '=') + 1
+                               : request->paths[n];
+    op->from[places[n]] =
+        n < request->from.count ? request->from.texts[n] : "-";
+  }
+  for (int32_t n = 0; names != NULL && n < op->num_inputs; ++n) {
+    free(names[n]);
+  }
+  free((void *)names);
+  free(places);
+  return code;
+}
+
+/* Prints what files are wanted. */
+static int fail_count(const rlo__op *op) {
+  char text[512];
+  rlo__str names = rlo__str_over(text, sizeof(text));
+  rlo__op_inputs_text(&op->kernel, &names);
+  int32_t num_paths = op->request->num_paths;
+  return rlo__fail_usage("op",
+                         "%s: %d file%s; name those of its inputs (%s), then "
+                         "those of its results",
+                         op->kernel.kernel_name,
+                         num_paths,
+                         num_paths == 1 ? "" : "s",
+                         rlo__str_text(&names));
+}
+
+/* Counts the files of the inputs and of the results. */
+static int count_files(rlo__op *op) {
+  const rlo__op_request *request = op->request;
+  const rlo_kernel_config *kernel = &op->kernel;
+  bool is_named = request->inputs.count > 0;
+  int32_t num_paths = request->num_paths;
+  /* By their places: one input and several outputs, or several inputs and one
+   * output. Inputs that are named may be as many as the outputs. */
+  op->num_inputs = is_named                  ? request->inputs.count
+                   : kernel->max_inputs == 1 ? 1
+                                             : num_paths - 1;
+  op->num_outputs = is_named ? num_paths : num_paths - op->num_inputs;
+  if (is_named && num_paths < 1) {
+    return rlo__fail_usage(
+        "op", "%s: name the files of its results", kernel->kernel_name);
+  }
+  if (!is_named &&
+      (num_paths < 2 || op->num_inputs < kernel->min_inputs ||
+       (kernel->max_inputs >= 0 && op->num_inputs > kernel->max_inputs))) {
+    return fail_count(op);
+  }
+  return request->from.count <= op->num_inputs
+             ? RLO__EXIT_OK
+             : rlo__fail_usage("op",
+                               "--from is given %d times for %d inputs",
+                               request->from.count,
+                               op->num_inputs);
+}
+
+/* Finds the files, and allocates the lists with a place for each. */
+static int take_files(rlo__op *op) {
+  RLO__EXIT_TRY(count_files(op));
+  const size_t num_inputs = (size_t)op->num_inputs;
+  const size_t count = num_inputs + (size_t)op->num_outputs;
+  op->paths = calloc(count + num_inputs, sizeof(*op->paths));
+  op->sources = calloc(count, sizeof(*op->sources));
+  op->input_shapes = calloc(num_inputs, sizeof(*op->input_shapes));
+  if (op->paths == NULL || op->sources == NULL || op->input_shapes == NULL) {
+    return rlo__fail("cannot get memory for %zu files", count);
+  }
+  op->from = op->paths + count;
+  RLO__EXIT_TRY(take_inputs(op));
+  memcpy(
+      (void *)(op->paths + num_inputs),
+      (void *)(op->request->paths + op->request->num_paths - op->num_outputs),
+      (size_t)op->num_outputs * sizeof(*op->paths));
+  return RLO__EXIT_OK;
+}
+
 static bool is_same(const char *a, const char *b) {
   return strcmp(a, b) == 0 || rlo__path_is_same_file(a, b);
 }
@@ -63,16 +179,14 @@ static int open_inputs(rlo__op *op) {
 
 /* Infers the shapes of the results and checks their count. */
 static int infer_outputs(rlo__op *op) {
-  const rlo_attributes attributes = {op->attributes.items,
-                                     op->attributes.count};
   int32_t count = 0;
   RLO__EXIT_TRY(rlo__check(rlo_infer_kernel(op->engine,
                                             op->kernel.kernel_name,
                                             op->input_shapes,
                                             op->num_inputs,
-                                            &attributes,
+                                            &op->attributes.list,
                                             op->plain_shapes,
-                                            op->num_outputs,
+                                            RLO_MAX_KERNEL_OUTPUTS,
                                             &count)));
   if (count != op->num_outputs) {
     return rlo__fail_usage("op",
@@ -112,11 +226,11 @@ static int place_outputs(rlo__op *op) {
 
 /* ---------------------------------------------------------------- reporting */
 
-static void report_results(const void *payload,
+static void report_results(const rlo__stream *stream,
                            rlo__report *r,
                            const rlo__stream_result *result) {
-  const rlo__op *op = payload;
-  const bool is_on_host = op->stream_options.devices.is_none;
+  const rlo__op *op = stream->payload;
+  const bool is_on_host = op->request->stream.devices.is_none;
   RLO__REPORT(r, RLO__STRING("operation", NULL, op->kernel.kernel_name));
   rlo__report_open(r, "results", '[');
   for (int32_t n = 0; n < op->num_outputs; ++n) {
@@ -128,7 +242,7 @@ static void report_results(const void *payload,
                        RLO__STRING("file", NULL, op->outputs[n].path));
   }
   rlo__report_close(r);
-  if (result != NULL && op->is_in_pieces) {
+  if (result != NULL && stream->is_in_pieces) {
     RLO__REPORT(
         r,
         RLO__STRING("device", NULL, is_on_host ? NULL : result->device_names),
@@ -183,7 +297,7 @@ static json_t *make_trace(const rlo__op *op, const rlo__stream_result *result) {
       "results",
       make_shapes(results, op->num_outputs),
       "device",
-      op->stream_options.devices.is_none ? "host" : result->device_names,
+      op->request->stream.devices.is_none ? "host" : result->device_names,
       "bytes_read",
       (json_int_t)info->bytes_read,
       "bytes_written",
@@ -217,7 +331,7 @@ static int save_trace(const rlo__op *op, const rlo__stream_result *result) {
 /* ----------------------------------------------------------------- running */
 
 static int run_jobs(rlo__op *op) {
-  rlo__stream stream = {.options = &op->stream_options,
+  rlo__stream stream = {.options = &op->request->stream,
                         .common = &op->request->common,
                         .sources = op->sources,
                         .num_sources = op->num_open,
@@ -228,8 +342,6 @@ static int run_jobs(rlo__op *op) {
                         .report = report_results,
                         .payload = op};
   rlo__stream_result result;
-  rlo__stream_choose_place(&stream, &op->stream_options);
-  op->is_in_pieces = stream.has_events;
   RLO__EXIT_TRY(rlo__stream_do(&stream, &result));
   return op->request->trace_path == NULL ? RLO__EXIT_OK
                                          : save_trace(op, &result);
@@ -241,10 +353,9 @@ static int operate(rlo__op *op) {
       rlo__op_catalog_find(op->engine, op->request->name, &op->kernel));
   RLO__EXIT_TRY(rlo__op_attributes_read(&op->kernel,
                                         op->request->attributes_path,
-                                        op->request->attributes.texts,
-                                        op->request->attributes.count,
+                                        &op->request->attributes,
                                         &op->attributes));
-  RLO__EXIT_TRY(rlo__op_take_files(op));
+  RLO__EXIT_TRY(take_files(op));
   RLO__EXIT_TRY(check_paths(op));
   RLO__EXIT_TRY(open_inputs(op));
   RLO__EXIT_TRY(infer_outputs(op));
@@ -253,19 +364,16 @@ static int operate(rlo__op *op) {
   return run_jobs(op);
 }
 
-static int run_request(const rlo__op_request *request) {
-  rlo__op op = {.request = request, .stream_options = request->stream};
+static int run_request(rlo__op_request *request) {
+  static rlo__op op;
+  op.request = request;
   int code = operate(&op);
   for (int32_t n = 0; n < op.num_open; ++n) {
     rlo__array_source_close(&op.sources[n]);
   }
   rlo__op_release_jobs(&op);
-  free(op.outputs);
-  free(op.output_shapes);
-  free(op.plain_shapes);
   free((void *)op.input_shapes);
   free(op.sources);
-  free((void *)op.from);
   free((void *)op.paths);
   rlo__op_attributes_deinit(&op.attributes);
   rlo_engine_release(op.engine);
@@ -273,18 +381,6 @@ static int run_request(const rlo__op_request *request) {
 }
 
 /* ----------------------------------------------------------------- options */
-
-typedef struct op_arguments {
-  rlo__op_request request;
-  bool is_listing;
-} op_arguments;
-
-static int take_text(const char *verb, const char *value, void *field) {
-  rlo__text_list *list = field;
-  (void)verb;
-  list->texts[list->count++] = value;
-  return RLO__EXIT_OK;
-}
 
 static int take_attributes_path(const char *verb,
                                 const char *value,
@@ -297,41 +393,29 @@ static int take_attributes_path(const char *verb,
   return RLO__EXIT_OK;
 }
 
-static int accumulate(const char *verb, const char *value, void *field) {
-  (void)verb;
-  (void)value;
-  *(double *)field = 1.0;
-  return RLO__EXIT_OK;
-}
-
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
-    RLO__OPTION("list", FLAG, op_arguments, is_listing),
-    RLO__OPTION_BY("attr", CALL, op_arguments, request.attributes, take_text),
-    RLO__OPTION_BY("attrs",
-                   CALL,
-                   op_arguments,
-                   request.attributes_path,
-                   take_attributes_path),
-    RLO__OPTION_BY("input", CALL, op_arguments, request.inputs, take_text),
-    RLO__OPTION_BY("from", CALL, op_arguments, request.from, take_text),
-    RLO__OPTION("bitcast", FLAG, op_arguments, request.is_bitcast),
-    RLO__OPTION("alpha", FACTOR, op_arguments, request.alpha),
-    RLO__OPTION("beta", FACTOR, op_arguments, request.beta),
+    RLO__OPTION("list", FLAG, rlo__op_request, is_listing),
+    RLO__OPTION("attr", TEXTS, rlo__op_request, attributes),
     RLO__OPTION_BY(
-        "accumulate", CALL_BARE, op_arguments, request.beta, accumulate),
-    RLO__OPTION("to", TEXT, op_arguments, request.to),
-    RLO__OPTION("trace", TEXT, op_arguments, request.trace_path),
-    RLO__STREAM_OPTIONS(op_arguments, request.stream),
+        "attrs", rlo__op_request, attributes_path, take_attributes_path),
+    RLO__OPTION("input", TEXTS, rlo__op_request, inputs),
+    RLO__OPTION("from", TEXTS, rlo__op_request, from),
+    RLO__OPTION("bitcast", FLAG, rlo__op_request, is_bitcast),
+    RLO__OPTION("alpha", FACTOR, rlo__op_request, alpha),
+    RLO__OPTION("beta", FACTOR, rlo__op_request, beta),
+    RLO__OPTION("accumulate", FLAG, rlo__op_request, is_accumulating),
+    RLO__OPTION("to", TEXT, rlo__op_request, to),
+    RLO__OPTION("trace", TEXT, rlo__op_request, trace_path),
+    RLO__STREAM_OPTIONS(rlo__op_request, stream),
     RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),
     {0}};
 
-static int take_arguments(int argc, char **argv, op_arguments *arguments) {
-  rlo__op_request *request = &arguments->request;
+static int take_arguments(int argc, char **argv, rlo__op_request *request) {
   RLO__EXIT_TRY(
-      rlo__options_take(&rlo__cmd_op, argc, argv, arguments, &request->common));
-  if (arguments->is_listing) {
+      rlo__options_take(&rlo__cmd_op, argc, argv, request, &request->common));
+  if (request->is_listing) {
     char **none;
     return rlo__operands_take(argc, argv, 0, "nothing", &none);
   }
@@ -341,6 +425,7 @@ static int take_arguments(int argc, char **argv, op_arguments *arguments) {
   if (request->is_bitcast && request->from.count == 0) {
     return rlo__fail_usage("op", "--bitcast requires --from");
   }
+  request->beta = request->is_accumulating ? 1.0 : request->beta;
   if (rlo__op_is_adding(request) && request->stream.is_resumed) {
     return rlo__fail_usage("op",
                            "what --beta or --accumulate has added cannot be "
@@ -357,16 +442,14 @@ static int run(int argc, char **argv) {
   if (room == NULL) {
     return rlo__fail("cannot get memory for %d arguments", argc);
   }
-  op_arguments arguments = {
-      .request = {.alpha = 1.0,
-                  .attributes.texts = room,
-                  .inputs.texts = room + argc,
-                  .from.texts = room + (ptrdiff_t)2 * argc}};
-  int code = take_arguments(argc, argv, &arguments);
+  rlo__op_request request = {.alpha = 1.0,
+                             .attributes.texts = room,
+                             .inputs.texts = room + argc,
+                             .from.texts = room + (ptrdiff_t)2 * argc};
+  int code = take_arguments(argc, argv, &request);
   if (code == RLO__EXIT_OK) {
-    code = arguments.is_listing
-               ? rlo__op_catalog_print(arguments.request.common.is_json)
-               : run_request(&arguments.request);
+    code = request.is_listing ? rlo__op_catalog_print(request.common.is_json)
+                              : run_request(&request);
   }
   free((void *)room);
   return code;

@@ -120,10 +120,11 @@ static int print_diagram(const rlo__diagram *diagram, bool has_color) {
 
 enum { DEFAULT_WIDTH = 80, DEFAULT_HEIGHT = 40 };
 
+/* --color: the number of its word; 0: not given, which is auto. */
 typedef enum color_choice {
-  COLOR_AUTO,
-  COLOR_ALWAYS,
-  COLOR_NEVER
+  COLOR_AUTO = 1,
+  COLOR_ALWAYS = 2,
+  COLOR_NEVER = 3
 } color_choice;
 
 typedef struct show_request {
@@ -138,7 +139,7 @@ typedef struct show_request {
 } show_request;
 
 static bool has_color(color_choice choice) {
-  if (choice != COLOR_AUTO) {
+  if (choice > COLOR_AUTO) {
     return choice == COLOR_ALWAYS;
   }
   const char *terminal = getenv("TERM");
@@ -242,20 +243,12 @@ static int show_element(const rlo_shape *shape,
 
 /* ------------------------------------------------------------ command line */
 
-static int take_color(const char *verb, const char *value, void *field) {
-  static const char *const words[] = {"auto", "always", "never"};
-  int32_t word = 0;
-  int code = rlo__word_parse(verb, "--color", value, words, 3, &word);
-  *(color_choice *)field = (color_choice)word;
-  return code;
-}
-
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
     RLO__OPTION("inverse", FLAG, show_request, is_inverse),
     RLO__OPTION("svg", TEXT, show_request, svg_path),
-    RLO__OPTION_BY("color", CALL, show_request, color, take_color),
+    RLO__OPTION_OF("color", show_request, color, "auto", "always", "never"),
     RLO__OPTION_WITHIN("width",
                        show_request,
                        width,
@@ -291,7 +284,7 @@ static int run(int argc, char **argv) {
                         strcmp(argv[0], rlo__cmd_show.old_name) == 0;
   const bool is_of_picture =
       request.svg_path != NULL || request.width != 0 || request.height != 0 ||
-      request.color != COLOR_AUTO || request.diagram.has_letters;
+      request.color > COLOR_AUTO || request.diagram.has_letters;
   RLO__EXIT_TRY(rlo__operands_take(argc,
                                    argv,
                                    is_index ? 2 : 1,

@@ -204,10 +204,13 @@ static int clear_saved(const char *path) {
 
 /* "show", "clear" or "path". */
 static int run_word(const tune_request *request, const char *word) {
-  static const char *const words[] = {"show", "clear", "path"};
+  static const char *const words[] = {"show", "clear", "path", NULL};
+
+  enum { SHOW = 1, CLEAR, PATH };
+
   int32_t n = 0;
-  RLO__EXIT_TRY(rlo__word_parse("tune", NULL, word, words, 3, &n));
-  if (request->common.is_json && n != 0) {
+  RLO__EXIT_TRY(rlo__word_parse("tune", NULL, word, words, &n));
+  if (request->common.is_json && n != SHOW) {
     return rlo__fail_usage("tune", "--json applies to show only");
   }
   if (request->permutation != NULL || request->is_again ||
@@ -216,11 +219,12 @@ static int run_word(const tune_request *request, const char *word) {
         "tune", "%s measures nothing: it has no option but --json", word);
   }
   const char *path = request->path.text;
-  if (n == 2) {
+  if (n == PATH) {
     puts(path);
     return RLO__EXIT_OK;
   }
-  return n == 0 ? show_saved(path, request->common.is_json) : clear_saved(path);
+  return n == SHOW ? show_saved(path, request->common.is_json)
+                   : clear_saved(path);
 }
 
 /* ------------------------------------------------------------ command line */
@@ -273,7 +277,7 @@ static const rlo__option options[] = {
     RLO__OPTION_COMMON("json", JSON),
     RLO__OPTION("perm", TEXT, tune_request, permutation),
     RLO__OPTION_COMMON("device", DEVICE),
-    RLO__OPTION_BY("seconds", CALL, tune_request, seconds, take_seconds),
+    RLO__OPTION_BY("seconds", tune_request, seconds, take_seconds),
     RLO__OPTION("suite", TEXT, tune_request, suite_path),
     RLO__OPTION("again", FLAG, tune_request, is_again),
     RLO__OPTION_COMMON("no-isolate", NO_ISOLATE),

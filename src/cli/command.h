@@ -12,12 +12,15 @@ typedef enum rlo__option_kind {
   /** Fields of rlo__common_options. */
   RLO__OPTION_HELP,
   RLO__OPTION_JSON,
-  RLO__OPTION_DEVICE,
   RLO__OPTION_NO_ISOLATE,
-  /** bool: it is given. It has no value. */
+  /** bool: it is given. Like those above it has no value. */
   RLO__OPTION_FLAG,
+  /** A field of rlo__common_options. */
+  RLO__OPTION_DEVICE,
   /** const char *: borrowed. */
   RLO__OPTION_TEXT,
+  /** rlo__text_list: each of them, borrowed. */
+  RLO__OPTION_TEXTS,
   /** int64_t within `min` and `max`. */
   RLO__OPTION_NUMBER,
   /** int64_t: bytes, at least `min`. */
@@ -26,9 +29,10 @@ typedef enum rlo__option_kind {
   RLO__OPTION_FACTOR,
   /** rlo__int_list */
   RLO__OPTION_INTS,
-  /** `take` reads it, and with RLO__OPTION_CALL_BARE has no value. */
-  RLO__OPTION_CALL,
-  RLO__OPTION_CALL_BARE
+  /** int32_t, or an enum: the number of the word in `words`, from 1 on. */
+  RLO__OPTION_WORD,
+  /** `take` reads it. */
+  RLO__OPTION_CALL
 } rlo__option_kind;
 
 /** An option, a row of a verb's table. */
@@ -38,6 +42,8 @@ typedef struct rlo__option {
   /** Where its field is in the verb's request. */
   size_t offset;
   int64_t min, max;
+  /** Ends with NULL. */
+  const char *const *words;
   /** Returns RLO__EXIT_OK, or prints the error and returns RLO__EXIT_USAGE. */
   int (*take)(const char *verb, const char *value, void *field);
 } rlo__option;
@@ -58,10 +64,18 @@ typedef struct rlo__option {
     .name = (name_), .kind = RLO__OPTION_SIZE,          \
     .offset = offsetof(request, field), .min = (least)  \
   }
-#define RLO__OPTION_BY(name_, kind_, request, field, function) \
-  {                                                            \
-    .name = (name_), .kind = RLO__OPTION_##kind_,              \
-    .offset = offsetof(request, field), .take = (function)     \
+/** RLO__OPTION_OF("color", request, color, "auto", "always", "never"). */
+#define RLO__OPTION_OF(name_, request, field, ...)                       \
+  {                                                                      \
+    .name = (name_), .kind = RLO__OPTION_WORD,                           \
+    .offset = offsetof(request, field), .words = (const char *const[]) { \
+      __VA_ARGS__, NULL                                                  \
+    }                                                                    \
+  }
+#define RLO__OPTION_BY(name_, request, field, function)    \
+  {                                                        \
+    .name = (name_), .kind = RLO__OPTION_CALL,             \
+    .offset = offsetof(request, field), .take = (function) \
   }
 /** A row of the common options: RLO__OPTION_COMMON("json", JSON). */
 #define RLO__OPTION_COMMON(name_, kind_) \

@@ -34,11 +34,11 @@ typedef struct rlo__convert_request {
       RLO__OPTION("perm", TEXT, rlo__convert_request, permutation), \
       RLO__OPTION_BYTES(                                            \
           "offset", rlo__convert_request, hints.offset_bytes, 0),   \
-      RLO__OPTION_BY("byte-order",                                  \
-                     CALL,                                          \
+      RLO__OPTION_OF("byte-order",                                  \
                      rlo__convert_request,                          \
                      hints.byte_order,                              \
-                     rlo__take_byte_order),                         \
+                     "little",                                      \
+                     "big"),                                        \
       RLO__OPTION("bitcast", FLAG, rlo__convert_request, hints.is_bitcast)
 
 typedef struct rlo__conversion {
@@ -50,10 +50,6 @@ typedef struct rlo__conversion {
   int32_t permutation[RLO_MAX_RANK];
   rlo_shape dst_shape;
   rlo_problem problem;
-  /** Why the array is moved where it is: rlo__stream_choose_place. */
-  const char *chosen_by;
-  /** The array is moved in several pieces, mostly. */
-  bool is_in_pieces;
 } rlo__conversion;
 
 /** Parses the command line of a verb that takes the options of `convert`, or
@@ -62,9 +58,6 @@ int rlo__convert_request_take(const rlo__command *command,
                               int argc,
                               char **argv,
                               rlo__convert_request *out_request);
-
-/** For rlo__option.take: --byte-order. */
-int rlo__take_byte_order(const char *verb, const char *value, void *field);
 
 /** Opens the source of a conversion, of which only the request is set, and sets
  *  what is known then: the permutation and the shape of the output. Release

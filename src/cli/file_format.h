@@ -60,18 +60,17 @@ typedef struct rlo__file_format {
   const char *suffixes[4];
   /** Lines of the help, of at most 62 characters; each ends in a newline. */
   const char *help;
-  /** False: the file has no header, so that --from is required. */
-  bool has_shape;
   /**
    * Reads the header of a file.
-   * @param hints  with a shape, unless has_shape; with an offset and a byte
-   *               order only if not.
+   * @param hints  with a shape, an offset and a byte order if the format has no
+   *               header, else perhaps with a shape.
    */
   int (*read_header)(const rlo__input_file *file,
                      const rlo__file_hints *hints,
                      rlo__file_contents *out_contents);
   /**
-   * Makes the header for the physical bytes of a shape.
+   * Makes the header for the physical bytes of a shape. NULL: the format has no
+   * header, so that --from is required.
    * @param out_header  room for RLO__MAX_HEADER_BYTES bytes.
    */
   int (*make_header)(const rlo_shape *shape,

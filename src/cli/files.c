@@ -91,21 +91,20 @@ bool rlo__path_is_special(const char *path) {
   return stat(path, &information) == 0 && !S_ISREG(information.st_mode);
 }
 
-static int fail_write(const char *path, int error) {
-  return rlo__fail("cannot write %s: %s", path, strerror(error));
+/* Returns the exit code of a write, of which `error` is the errno, or 0. */
+static int check_write(const char *path, int error) {
+  return error == 0 ? RLO__EXIT_OK
+                    : rlo__fail("cannot write %s: %s", path, strerror(error));
 }
 
 /* A temporary file leaves the list when it is renamed, closed or unlinked; the
  * signals are blocked between the two steps. */
 static void end_file(rlo__output_file *output,
                      void (*end)(rlo__file_replace *file)) {
-  bool is_listed = output->file.temp_path[0] != '\0';
   sigset_t before;
   rlo__interrupt_block(&before);
   end(&output->file);
-  if (is_listed) {
-    rlo__interrupt_remove_file(&output->unfinished);
-  }
+  rlo__interrupt_remove_file(&output->unfinished);
   rlo__interrupt_unblock(&before);
 }
 
@@ -134,7 +133,7 @@ static int open_file(const char *path,
     }
     /* A rename would replace a file that is write-protected on purpose. */
     if (access(path, W_OK) != 0) {
-      return fail_write(path, errno);
+      return check_write(path, errno);
     }
   }
   sigset_t before;
@@ -150,22 +149,19 @@ static int open_file(const char *path,
                      path,
                      file->temp_path);
   }
-  return error == 0 ? RLO__EXIT_OK : fail_write(path, error);
+  return check_write(path, error);
 }
 
 int rlo__output_file_commit(rlo__output_file *output) {
   rlo__file_replace *file = &output->file;
-  bool is_listed = file->temp_path[0] != '\0';
   sigset_t before;
   rlo__interrupt_block(&before);
-  int error = rlo__file_replace_rename(file);
-  if (error == 0 && is_listed) {
+  const int error = rlo__file_replace_rename(file);
+  if (error == 0) {
     rlo__interrupt_remove_file(&output->unfinished);
   }
   rlo__interrupt_unblock(&before);
-  if (error != 0) {
-    return fail_write(file->path, error);
-  }
+  RLO__EXIT_TRY(check_write(file->path, error));
   /* Syncs the directory, which some file systems refuse. */
   (void)rlo__file_replace_commit(file);
   return RLO__EXIT_OK;
@@ -192,9 +188,8 @@ static int begin_part(const char *path,
   }
   if (error != 0) {
     rlo__output_file_abandon(file);
-    return fail_write(path, error);
   }
-  return RLO__EXIT_OK;
+  return check_write(path, error);
 }
 
 /* Fails unless a part begins with the head of this output. */
@@ -253,19 +248,18 @@ int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {
   do {
     result = ftruncate(file->file.fd, (off_t)bytes);
   } while (result != 0 && errno == EINTR);
-  return result == 0 ? RLO__EXIT_OK : fail_write(file->file.path, errno);
+  return check_write(file->file.path, result == 0 ? 0 : errno);
 }
 
 int rlo__output_file_append(rlo__output_file *file,
                             const void *data,
                             size_t bytes) {
-  int error = rlo__file_replace_write(&file->file, data, bytes);
-  return error == 0 ? RLO__EXIT_OK : fail_write(file->file.path, error);
+  return check_write(file->file.path,
+                     rlo__file_replace_write(&file->file, data, bytes));
 }
 
 int rlo__output_file_finish(rlo__output_file *file) {
-  int error = rlo__file_replace_finish(&file->file);
-  return error == 0 ? RLO__EXIT_OK : fail_write(file->file.path, error);
+  return check_write(file->file.path, rlo__file_replace_finish(&file->file));
 }
 
 int rlo__output_write(const char *path,
@@ -285,7 +279,7 @@ int rlo__output_write(const char *path,
     error = rlo__file_replace_finish(&made.file);
   }
   const int code =
-      error == 0 ? rlo__output_file_commit(&made) : fail_write(path, error);
+      error == 0 ? rlo__output_file_commit(&made) : check_write(path, error);
   rlo__output_file_abandon(&made);
   return code;
 }

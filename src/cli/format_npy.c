@@ -4,7 +4,7 @@
  * one dimension. */
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
 #include "relayout/npy.h"
@@ -23,18 +23,11 @@ static rlo_dtype file_dtype(const rlo_shape *shape, int64_t element_bits) {
   if (element_bits == rlo_dtype_storage_bits(shape->dtype)) {
     return shape->dtype;
   }
-  switch (element_bits) {
-    case 8:
-      return RLO_DTYPE_U8;
-    case 16:
-      return RLO_DTYPE_U16;
-    case 32:
-      return RLO_DTYPE_U32;
-    case 64:
-      return RLO_DTYPE_U64;
-    default:
-      return RLO_DTYPE_INVALID;
-  }
+  return element_bits == 8    ? RLO_DTYPE_U8
+         : element_bits == 16 ? RLO_DTYPE_U16
+         : element_bits == 32 ? RLO_DTYPE_U32
+         : element_bits == 64 ? RLO_DTYPE_U64
+                              : RLO_DTYPE_INVALID;
 }
 
 /* Returns the shape in the .npy header for the slots of a shape. */
@@ -118,26 +111,22 @@ static int check_slots(const rlo__input_file *file,
                        const rlo_npy_header *header) {
   const rlo_shape *file_shape = &header->shape;
   rlo__shape_text held;
+  rlo__shape_text asked_for;
   rlo__shape_text wanted;
   rlo_shape expected;
-  switch (compare(header, hints->from)) {
-    case HOLDS_ELEMENTS:
-      return RLO__EXIT_OK;
-    case HOLDS_BITS:
-      if (hints->is_bitcast) {
-        return RLO__EXIT_OK;
-      }
-      return rlo__fail(
-          "%s holds %s, not elements of type %s; --bitcast takes the bits of "
-          "one for the other",
-          file->path,
-          rlo__shape_text_make(file_shape, &held),
-          rlo_dtype_name(hints->from->dtype));
-    case HOLDS_OTHERS:
-      break;
+  const holding found = compare(header, hints->from);
+  if (found == HOLDS_ELEMENTS || (found == HOLDS_BITS && hints->is_bitcast)) {
+    return RLO__EXIT_OK;
+  }
+  if (found == HOLDS_BITS) {
+    return rlo__fail(
+        "%s holds %s, not elements of type %s; --bitcast takes the bits of one "
+        "for the other",
+        file->path,
+        rlo__shape_text_make(file_shape, &held),
+        rlo_dtype_name(hints->from->dtype));
   }
   RLO__EXIT_TRY(rlo__check(make_file_shape(hints->from, &expected)));
-  rlo__shape_text asked_for;
   return rlo__fail("%s holds %s; a file for %s has %s",
                    file->path,
                    rlo__shape_text_make(file_shape, &held),
@@ -147,19 +136,12 @@ static int check_slots(const rlo__input_file *file,
 
 static int parse_header(const rlo__input_file *file,
                         rlo_npy_header *out_header) {
-  const size_t bytes =
-      file->size_bytes < PREFIX_BYTES ? (size_t)file->size_bytes : PREFIX_BYTES;
-  char *prefix = rlo__alloc(PREFIX_BYTES);
-  if (prefix == NULL) {
-    return rlo__fail_last();
-  }
-  int code = rlo__input_file_read(file, 0, prefix, bytes);
-  if (code == RLO__EXIT_OK &&
-      rlo_npy_parse(prefix, bytes, file->size_bytes, out_header) != RLO_OK) {
-    code = rlo__fail("%s: %s", file->path, rlo_error_last()->message);
-  }
-  rlo__free(prefix);
-  return code;
+  static char prefix[PREFIX_BYTES];
+  const size_t bytes = (size_t)rlo__min(file->size_bytes, PREFIX_BYTES);
+  RLO__EXIT_TRY(rlo__input_file_read(file, 0, prefix, bytes));
+  return rlo_npy_parse(prefix, bytes, file->size_bytes, out_header) == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail("%s: %s", file->path, rlo_error_last()->message);
 }
 
 /* The file says how wide its elements are, and no more. */
@@ -214,9 +196,8 @@ static void widen_header(char *header, size_t *bytes) {
   }
   memset(header + *bytes - 1, ' ', LARGE_DATA_OFFSET_BYTES - *bytes);
   header[LARGE_DATA_OFFSET_BYTES - 1] = '\n';
-  const unsigned length = LARGE_DATA_OFFSET_BYTES - PRELUDE_BYTES;
-  header[8] = (char)(length & 0xff);
-  header[9] = (char)(length >> 8);
+  header[8] = (char)((LARGE_DATA_OFFSET_BYTES - PRELUDE_BYTES) & 0xff);
+  header[9] = (char)((LARGE_DATA_OFFSET_BYTES - PRELUDE_BYTES) >> 8);
   *bytes = LARGE_DATA_OFFSET_BYTES;
 }
 
@@ -246,7 +227,6 @@ const rlo__file_format rlo__format_npy = {
         "them with --from, which input of ml_dtypes needs. Big-endian\n"
         "input is byte-swapped. Data of more than 64 MiB begin at byte\n"
         "4096.\n",
-    .has_shape = true,
     .read_header = read_header,
     .make_header = make_header,
 };

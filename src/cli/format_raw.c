@@ -6,23 +6,18 @@
 #include "file_format.h"
 #include "message.h"
 
-static bool is_little_endian(void) {
-  const uint16_t one = 1;
-  return *(const unsigned char *)&one == 1;
-}
-
 static bool is_swapped(rlo__byte_order order) {
+  const uint16_t one = 1;
+  const bool is_little_endian = *(const unsigned char *)&one == 1;
   return order != RLO__BYTE_ORDER_DEFAULT &&
-         (order == RLO__BYTE_ORDER_LITTLE) != is_little_endian();
+         (order == RLO__BYTE_ORDER_LITTLE) != is_little_endian;
 }
 
 static int read_header(const rlo__input_file *file,
                        const rlo__file_hints *hints,
                        rlo__file_contents *out_contents) {
   rlo_shape_extent extent = {0};
-  if (rlo_shape_measure(hints->from, &extent) != RLO_OK) {
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_shape_measure(hints->from, &extent)));
   bool is_part = hints->offset_bytes >= 0;
   int64_t offset_bytes = is_part ? hints->offset_bytes : 0;
   int64_t left_bytes = file->size_bytes - offset_bytes;
@@ -51,22 +46,11 @@ static int read_header(const rlo__input_file *file,
   return RLO__EXIT_OK;
 }
 
-static int make_header(const rlo_shape *shape,
-                       char *out_header,
-                       size_t *out_bytes) {
-  (void)shape;
-  (void)out_header;
-  *out_bytes = 0;
-  return RLO__EXIT_OK;
-}
-
 const rlo__file_format rlo__format_raw = {
     .suffixes = {".bin", ".raw"},
     .help =
         "bare bytes: all slots of the shape, padding included. Reading\n"
         "them requires --from; --offset and --byte-order replace\n"
         "what other formats have in their header.\n",
-    .has_shape = false,
     .read_header = read_header,
-    .make_header = make_header,
 };

@@ -16,17 +16,13 @@
 
 /** Attributes from the command line and a file. */
 typedef struct rlo__op_attributes {
-  /** There is room for one more. */
+  /** The first ones of `items`, where there is room for one more. The lists and
+   *  the shapes of it are on the heap. */
+  rlo_attributes list;
   rlo_attribute *items;
-  int32_t count;
-  /** The memory of each value, or NULL. */
-  void **owned;
   /** Names and texts of items point into it. */
   json_t *root;
 } rlo__op_attributes;
-
-/** A word for the types of an attribute: "integers", "shape", ... */
-const char *rlo__attribute_type_name(uint32_t types);
 
 /**
  * Reads attributes as JSON.
@@ -42,8 +38,7 @@ const char *rlo__attribute_type_name(uint32_t types);
  */
 int rlo__op_attributes_read(const rlo_kernel_config *kernel,
                             const char *path,
-                            const char *const *texts,
-                            int32_t count,
+                            const rlo__text_list *texts,
                             rlo__op_attributes *out_attributes);
 
 void rlo__op_attributes_deinit(rlo__op_attributes *attributes);
@@ -64,15 +59,9 @@ void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out);
  *  RLO__EXIT_OK, or prints the reason and returns RLO__EXIT_FAILURE. */
 int rlo__op_catalog_print(bool is_json);
 
-/** The values of an option that may be given often, in their order. Room for
- * all arguments of the command line. */
-typedef struct rlo__text_list {
-  const char **texts;
-  int32_t count;
-} rlo__text_list;
-
 /** The request of a command line. All borrowed. */
 typedef struct rlo__op_request {
+  bool is_listing;
   const char *name;
   /** "NAME=VALUE". */
   rlo__text_list attributes;
@@ -86,6 +75,8 @@ typedef struct rlo__op_request {
   bool is_bitcast;
   /** The results are alpha * result + beta * what the file holds. */
   double alpha, beta;
+  /** beta is 1. */
+  bool is_accumulating;
   /** NULL: as the operation makes it, which is row-major but for Identity. */
   const char *to;
   /** Files of the inputs, unless `inputs` are named, then of the results. */
@@ -98,9 +89,7 @@ typedef struct rlo__op_request {
 } rlo__op_request;
 
 typedef struct rlo__op {
-  const rlo__op_request *request;
-  /** Those of the request, and where the jobs run. */
-  rlo__stream_options stream_options;
+  rlo__op_request *request;
   /** Without a device, for names, attributes, shapes and problems. */
   rlo_engine *engine;
   rlo_kernel_config kernel;
@@ -117,32 +106,22 @@ typedef struct rlo__op {
   /** The shapes in them. */
   const rlo_shape **input_shapes;
   /** The results, as the operation makes them and each in its layout. */
-  rlo_shape *plain_shapes;
-  rlo_shape *output_shapes;
+  rlo_shape plain_shapes[RLO_MAX_KERNEL_OUTPUTS];
+  rlo_shape output_shapes[RLO_MAX_KERNEL_OUTPUTS];
   /** The results, then what is made in memory before them. */
-  rlo__stream_output *outputs;
+  rlo__stream_output outputs[2 * RLO_MAX_KERNEL_OUTPUTS];
   int32_t num_stages;
   rlo__stream_job *jobs;
   int32_t num_jobs;
+  size_t jobs_capacity;
   /** The inputs that the problems read. */
   int32_t num_operands;
-  /** The bits of an input that is a value. */
-  int64_t value_words[2];
-  /** The order of the rows of a segment sum; NULL for others. */
-  void *order;
-  /** Some array is moved in several pieces, mostly. */
-  bool is_in_pieces;
 } rlo__op;
 
 /** Functions that return an int return an exit code, after a message unless it
  *  is RLO__EXIT_OK. */
 
-/** Finds the files of the inputs and results, and allocates the lists with a
- *  place for each. */
-int rlo__op_take_files(rlo__op *op);
-
-/** Returns whether the results are more than what the operation gives: whether
- *  they are multiplied or added; whether they are added. */
+/** Returns whether the results are multiplied or added; whether added. */
 bool rlo__op_is_factored(const rlo__op_request *request);
 bool rlo__op_is_adding(const rlo__op_request *request);
 

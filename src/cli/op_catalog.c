@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "op.h"
-
+/* The operations: their names, inputs and attributes. */
 #include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relayout/gradient.h"
+#include "relayout/text.h"
 
-#include "display.h"
+#include "base/alloc.h"
 #include "message.h"
-#include "options.h"
+#include "op.h"
 #include "report.h"
 
-const char *rlo__attribute_type_name(uint32_t types) {
+/* A word for the types of an attribute: "integers", "shape", ... */
+static const char *type_name(uint32_t types) {
   static const struct {
     uint32_t kind;
     const char *one, *many;
@@ -50,56 +54,44 @@ static bool is_same_name(const char *a, const char *b) {
   }
 }
 
-/* Lists the kernels of the host backend that the command can run; the caller
- * frees the list. */
+/* Lists the kernels of the host backend that the command can run. */
 static int list_kernels(rlo_engine *engine,
-                        rlo_kernel_config **out_kernels,
+                        rlo_kernel_config out_kernels[MAX_KERNELS],
                         int32_t *out_count) {
-  rlo_kernel_config *kernels = calloc(MAX_KERNELS, sizeof(*kernels));
-  if (kernels == NULL) {
-    return rlo__fail("cannot get memory for %d kernels", (int)MAX_KERNELS);
-  }
   int32_t num_kernels = 0;
-  if (rlo_kernel_list(engine,
-                      RLO_BACKEND_NAME_HOST,
-                      kernels,
-                      sizeof(*kernels),
-                      MAX_KERNELS,
-                      &num_kernels) != RLO_OK) {
-    free(kernels);
-    return rlo__fail_last();
-  }
+  RLO__EXIT_TRY(rlo__check(rlo_kernel_list(engine,
+                                           RLO_BACKEND_NAME_HOST,
+                                           out_kernels,
+                                           sizeof(*out_kernels),
+                                           MAX_KERNELS,
+                                           &num_kernels)));
   /* MoveAdjoint takes the name and the attributes of another kernel, which
    * NAME=VALUE cannot express. */
   *out_count = 0;
   for (int32_t n = 0; n < num_kernels; ++n) {
-    if (strcmp(kernels[n].kernel_name, RLO_KERNEL_NAME_MOVE_ADJOINT) != 0) {
-      kernels[(*out_count)++] = kernels[n];
+    if (strcmp(out_kernels[n].kernel_name, RLO_KERNEL_NAME_MOVE_ADJOINT) != 0) {
+      out_kernels[(*out_count)++] = out_kernels[n];
     }
   }
-  *out_kernels = kernels;
   return RLO__EXIT_OK;
 }
 
 int rlo__op_catalog_find(rlo_engine *engine,
                          const char *name,
                          rlo_kernel_config *out_kernel) {
-  rlo_kernel_config *kernels = NULL;
+  static rlo_kernel_config kernels[MAX_KERNELS];
   int32_t count = 0;
-  bool is_found = false;
-  RLO__EXIT_TRY(list_kernels(engine, &kernels, &count));
+  RLO__EXIT_TRY(list_kernels(engine, kernels, &count));
   for (int32_t n = 0; n < count; ++n) {
     if (is_same_name(kernels[n].kernel_name, name)) {
       *out_kernel = kernels[n];
-      is_found = true;
+      return RLO__EXIT_OK;
     }
   }
-  free(kernels);
-  return is_found ? RLO__EXIT_OK
-                  : rlo__fail_usage("op",
-                                    "there is no operation '%s'; relayout op "
-                                    "--list shows all",
-                                    name);
+  return rlo__fail_usage("op",
+                         "there is no operation '%s'; relayout op --list shows "
+                         "all",
+                         name);
 }
 
 void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out) {
@@ -131,15 +123,12 @@ static void format_inputs(const rlo_kernel_config *kernel, rlo__str *out) {
   rlo__op_inputs_text(kernel, out);
 }
 
-static bool has_gradient(rlo_engine *engine, const rlo_kernel_config *kernel) {
-  rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
-  return rlo_gradient_find(engine, kernel->kernel_name, &config) == RLO_OK;
-}
-
 static void add_kernel(rlo__report *r,
                        rlo_engine *engine,
                        const rlo_kernel_config *kernel) {
-  const bool is_differentiable = has_gradient(engine, kernel);
+  rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
+  const bool is_differentiable =
+      rlo_gradient_find(engine, kernel->kernel_name, &config) == RLO_OK;
   char text[512];
   rlo__str inputs = rlo__str_over(text, sizeof(text));
   format_inputs(kernel, &inputs);
@@ -167,25 +156,24 @@ static void add_kernel(rlo__report *r,
                      "",
                      "  %s=%s%s",
                      spec->name,
-                     rlo__attribute_type_name(spec->types),
+                     type_name(spec->types),
                      spec->is_required ? "" : " (may be left out)");
-    RLO__REPORT_OBJECT(
-        r,
-        NULL,
-        RLO__STRING("name", NULL, spec->name),
-        RLO__STRING("type", NULL, rlo__attribute_type_name(spec->types)),
-        RLO__BOOL("is_required", spec->is_required));
+    RLO__REPORT_OBJECT(r,
+                       NULL,
+                       RLO__STRING("name", NULL, spec->name),
+                       RLO__STRING("type", NULL, type_name(spec->types)),
+                       RLO__BOOL("is_required", spec->is_required));
   }
   rlo__report_close(r);
   rlo__report_close(r);
 }
 
 int rlo__op_catalog_print(bool is_json) {
+  static rlo_kernel_config kernels[MAX_KERNELS];
   rlo_engine *engine = NULL;
-  RLO__EXIT_TRY(rlo__check(rlo_engine_create(NULL, &engine)));
-  rlo_kernel_config *kernels = NULL;
   int32_t count = 0;
-  int code = list_kernels(engine, &kernels, &count);
+  RLO__EXIT_TRY(rlo__check(rlo_engine_create(NULL, &engine)));
+  const int code = list_kernels(engine, kernels, &count);
   if (code == RLO__EXIT_OK) {
     rlo__report r;
     rlo__report_begin(&r, is_json, 0);
@@ -195,7 +183,239 @@ int rlo__op_catalog_print(bool is_json) {
     }
     rlo__report_end(&r);
   }
-  free(kernels);
   rlo_engine_release(engine);
   return code;
+}
+
+/* -------------------------------------------------------------- attributes */
+
+/* Attributes of the command line and of a file are members of one JSON object,
+ * which becomes attributes when it is complete. */
+
+/* Moves the members of a file's object to `root`. */
+static int add_file(const char *path, json_t *root) {
+  const bool is_stdin = strcmp(path, "-") == 0;
+  const char *origin = is_stdin ? "standard input" : path;
+  FILE *file = is_stdin ? stdin : fopen(path, "r");
+  if (file == NULL) {
+    return rlo__fail("cannot open %s: %s", path, strerror(errno));
+  }
+  json_error_t error;
+  json_t *object =
+      json_loadf(file, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+  int code = RLO__EXIT_OK;
+  if (object == NULL && ferror(file)) {
+    code = rlo__fail("cannot read %s: %s", origin, strerror(errno));
+  } else if (object == NULL) {
+    code =
+        rlo__fail("%s:%d:%d: %s", origin, error.line, error.column, error.text);
+  } else if (json_object_update(root, object) != 0) {
+    code = rlo__fail("%s: attributes are an object: {\"NAME\": VALUE, ...}",
+                     origin);
+  }
+  json_decref(object);
+  if (!is_stdin) {
+    fclose(file);
+  }
+  return code;
+}
+
+/* Parses JSON, a list without its brackets ("-" is the empty one), or else a
+ * text without its quotes. */
+static json_t *parse_value(const char *text) {
+  json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+  if (value == NULL && strcmp(text, "-") == 0) {
+    value = json_array();
+  } else if (value == NULL && strchr(text, ',') != NULL) {
+    const size_t bytes = strlen(text) + 3;
+    char *list = malloc(bytes);
+    if (list != NULL) {
+      snprintf(list, bytes, "[%s]", text);
+      value = json_loads(list, 0, NULL);
+    }
+    free(list);
+  }
+  return value != NULL ? value : json_string(text);
+}
+
+/* Adds "NAME=VALUE". */
+static int add_text(const char *text, json_t *root) {
+  const char *equals = strchr(text, '=');
+  if (equals == NULL || equals == text) {
+    return rlo__fail_usage("op", "--attr %s: write NAME=VALUE", text);
+  }
+  char *name = strndup(text, (size_t)(equals - text));
+  if (name == NULL) {
+    return rlo__fail("cannot get memory for --attr %s", text);
+  }
+  int code = RLO__EXIT_OK;
+  if (json_object_get(root, name) != NULL) {
+    code = rlo__fail("attribute '%s' is given twice", name);
+  } else if (json_object_set_new(root, name, parse_value(equals + 1)) != 0) {
+    code = rlo__fail("--attr %s: this is no text in UTF-8", text);
+  }
+  free(name);
+  return code;
+}
+
+/* -------------------------------------------------------------- converting */
+
+static uint32_t find_types(const rlo_kernel_config *kernel, const char *name) {
+  for (int32_t n = 0; n < kernel->num_attributes; ++n) {
+    if (strcmp(kernel->attributes[n].name, name) == 0) {
+      return kernel->attributes[n].types;
+    }
+  }
+  return 0;
+}
+
+/* Converts a number that JSON has not: an infinity, NaN, one with hexadecimal
+ * digits; or above INT64_MAX, as a word and 0. */
+static int convert_number(uint32_t types,
+                          const char *text,
+                          rlo_attribute *out) {
+  const char *name = out->name;
+  char *end = NULL;
+  *out = rlo_attribute_f64(name, strtod(text, &end));
+  if ((types & RLO_ATTRIBUTE_F64) == 0 || end == text || *end != '\0' ||
+      isspace((unsigned char)text[0])) {
+    return rlo__fail("attribute '%s': '%s' is not of its type: %s",
+                     name,
+                     text,
+                     type_name(types));
+  }
+  if (text[strspn(text, "-0123456789")] != '\0') {
+    return RLO__EXIT_OK;
+  }
+  errno = 0;
+  const unsigned long long large = strtoull(text, NULL, 10);
+  if (text[0] == '-' || errno != 0) {
+    return rlo__fail(
+        "attribute '%s': %s does not fit 64 bits; write a float "
+        "with a point or an exponent",
+        name,
+        text);
+  }
+  int64_t *words = rlo__alloc_array(2, sizeof(*words));
+  if (words == NULL) {
+    return rlo__fail_last();
+  }
+  words[0] = (int64_t)large;
+  *out = rlo_attribute_i64s(name, words, 2);
+  return RLO__EXIT_OK;
+}
+
+static int convert_text(uint32_t types,
+                        const json_t *value,
+                        rlo_attribute *out) {
+  const char *name = out->name;
+  const char *text = json_string_value(value);
+  if (types == 0 || (types & RLO_ATTRIBUTE_STRING) != 0) {
+    *out = rlo_attribute_string(name, text);
+    return RLO__EXIT_OK;
+  }
+  if ((types & RLO_ATTRIBUTE_SHAPE) == 0) {
+    return convert_number(types, text, out);
+  }
+  rlo_shape *shape = rlo__alloc(sizeof(*shape));
+  if (shape == NULL) {
+    return rlo__fail_last();
+  }
+  *out = rlo_attribute_shape(name, shape);
+  return rlo_shape_parse(text, json_string_length(value), shape) == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail("attribute '%s' is no shape: %s",
+                         name,
+                         rlo_error_last()->message);
+}
+
+static int convert_list(const json_t *list, rlo_attribute *out) {
+  const size_t count = json_array_size(list);
+  int64_t *values =
+      rlo__alloc_array(count > INT32_MAX ? SIZE_MAX : count, sizeof(*values));
+  if (values == NULL) {
+    return rlo__fail_last();
+  }
+  *out = rlo_attribute_i64s(out->name, values, (int32_t)count);
+  for (size_t n = 0; n < count; ++n) {
+    const json_t *entry = json_array_get(list, n);
+    if (!json_is_integer(entry)) {
+      return rlo__fail("attribute '%s' is a list; its entry %zu is no integer",
+                       out->name,
+                       n);
+    }
+    values[n] = json_integer_value(entry);
+  }
+  return RLO__EXIT_OK;
+}
+
+/* Converts a value to `out`, whose name is set. A shape and a list have memory
+ * of their own. */
+static int convert(uint32_t types, const json_t *value, rlo_attribute *out) {
+  switch (json_typeof(value)) {
+    case JSON_TRUE:
+    case JSON_FALSE:
+      *out = rlo_attribute_i64(out->name, json_is_true(value));
+      return RLO__EXIT_OK;
+    case JSON_INTEGER:
+      *out = rlo_attribute_i64(out->name, json_integer_value(value));
+      return RLO__EXIT_OK;
+    case JSON_REAL:
+      *out = rlo_attribute_f64(out->name, json_real_value(value));
+      return RLO__EXIT_OK;
+    case JSON_STRING:
+      return convert_text(types, value, out);
+    case JSON_ARRAY:
+      return convert_list(value, out);
+    default:
+      return rlo__fail(
+          "attribute '%s' is %s: a number, true or false, a text or a list of "
+          "integers is expected",
+          out->name,
+          json_is_null(value) ? "null" : "an object");
+  }
+}
+
+static int convert_all(const rlo_kernel_config *kernel,
+                       rlo__op_attributes *attributes) {
+  /* A json_t takes more bytes than an attribute has in INT32_MAX. */
+  const size_t count = json_object_size(attributes->root);
+  attributes->items = rlo__alloc_array(count + 1, sizeof(*attributes->items));
+  attributes->list.items = attributes->items;
+  if (attributes->items == NULL) {
+    return rlo__fail_last();
+  }
+  const char *name = NULL;
+  json_t *value = NULL;
+  json_object_foreach(attributes->root, name, value) {
+    rlo_attribute *item = &attributes->items[attributes->list.count++];
+    item->name = name;
+    RLO__EXIT_TRY(convert(find_types(kernel, name), value, item));
+  }
+  return RLO__EXIT_OK;
+}
+
+int rlo__op_attributes_read(const rlo_kernel_config *kernel,
+                            const char *path,
+                            const rlo__text_list *texts,
+                            rlo__op_attributes *out_attributes) {
+  *out_attributes = (rlo__op_attributes){.root = json_object()};
+  if (path != NULL) {
+    RLO__EXIT_TRY(add_file(path, out_attributes->root));
+  }
+  for (int32_t n = 0; n < texts->count; ++n) {
+    RLO__EXIT_TRY(add_text(texts->texts[n], out_attributes->root));
+  }
+  return convert_all(kernel, out_attributes);
+}
+
+void rlo__op_attributes_deinit(rlo__op_attributes *attributes) {
+  for (int32_t n = 0; n < attributes->list.count; ++n) {
+    const rlo_attribute *item = &attributes->items[n];
+    if ((item->type & (RLO_ATTRIBUTE_SHAPE | RLO_ATTRIBUTE_LIST)) != 0) {
+      rlo__free((void *)(uintptr_t)item->value.list);
+    }
+  }
+  rlo__free(attributes->items);
+  json_decref(attributes->root);
 }

@@ -33,30 +33,37 @@ static rlo_problem *add_job(rlo__op *op,
                             int32_t source,
                             int32_t indices,
                             int32_t output) {
-  const size_t count = (size_t)op->num_jobs;
-  rlo__stream_job *jobs =
-      rlo__alloc_resize(op->jobs, count, count + 1, sizeof(*jobs));
   rlo_problem *copy = NULL;
-  if (jobs != NULL) {
-    op->jobs = jobs;
-  }
-  if (jobs == NULL || rlo_problem_create(&copy) != RLO_OK) {
+  if (rlo__array_reserve(&op->jobs,
+                         sizeof(*op->jobs),
+                         (size_t)op->num_jobs + 1,
+                         &op->jobs_capacity) != RLO_OK ||
+      rlo_problem_create(&copy) != RLO_OK) {
     rlo__fail_last();
     return NULL;
   }
   if (problem != NULL) {
     *copy = *problem;
   }
-  jobs[op->num_jobs++] = (rlo__stream_job){copy, source, output, indices};
+  op->jobs[op->num_jobs++] = (rlo__stream_job){copy, source, output, indices};
   return copy;
 }
 
-void rlo__op_release_jobs(rlo__op *op) {
-  for (int32_t n = 0; n < op->num_jobs; ++n) {
-    rlo_problem_release((rlo_problem *)(uintptr_t)op->jobs[n].problem);
+/* The problem of a job is a copy of its own. */
+static rlo_problem *problem_of(const rlo__stream_job *job) {
+  return (rlo_problem *)(uintptr_t)job->problem;
+}
+
+/* Removes the jobs from number `first` on. */
+static void drop_jobs(rlo__op *op, int32_t first) {
+  while (op->num_jobs > first) {
+    rlo_problem_release(problem_of(&op->jobs[--op->num_jobs]));
   }
+}
+
+void rlo__op_release_jobs(rlo__op *op) {
+  drop_jobs(op, 0);
   rlo__free(op->jobs);
-  rlo__free(op->order);
 }
 
 /* ------------------------------------------------------- inputs that are read
@@ -70,22 +77,22 @@ static int take_pad_value(rlo__op *op) {
   }
   rlo__array_source *source = &op->sources[1];
   const rlo_dtype dtype = source->contents.shape.dtype;
-  uint8_t *bits = rlo__alloc((size_t)source->bytes + sizeof(op->value_words));
+  rlo__op_attributes *attributes = &op->attributes;
+  const size_t bytes = 2 * sizeof(int64_t);
+  uint8_t *bits = rlo__alloc((size_t)source->bytes + bytes);
   if (bits == NULL) {
     return rlo__fail_last();
   }
+  attributes->items[attributes->list.count++] =
+      rlo_attribute_i64s("value_bits", (const int64_t *)(void *)bits, 2);
+  op->num_operands = 1;
   const int code = rlo__array_source_read(source, bits);
   if (dtype == RLO_DTYPE_PRED) {
     bits[0] = bits[0] != 0;
   }
-  for (int32_t b = rlo_dtype_value_bits(dtype); b < 128; ++b) {
+  for (size_t b = (size_t)rlo_dtype_value_bits(dtype); b < 8 * bytes; ++b) {
     bits[b / 8] = (uint8_t)(bits[b / 8] & ~(1U << b % 8));
   }
-  memcpy(op->value_words, bits, sizeof(op->value_words));
-  rlo__free(bits);
-  op->attributes.items[op->attributes.count++] =
-      rlo_attribute_i64s("value_bits", op->value_words, 2);
-  op->num_operands = 1;
   return code;
 }
 
@@ -94,21 +101,21 @@ static int take_pad_value(rlo__op *op) {
 static int order_rows(rlo__op *op, const rlo_segment_sum *sum) {
   rlo__array_source *ids = &op->sources[1];
   rlo_segment_sum_sizes sizes;
-  if (op->order != NULL) {
+  if (ids->memory != NULL) {
     return RLO__EXIT_OK;
   }
   rlo_segment_sum_get_sizes(sum, &sizes);
   RLO__EXIT_TRY(rlo__memory_check(ids->bytes, sizes.order_bytes));
   void *bytes = rlo__alloc((size_t)ids->bytes + 1);
-  op->order = rlo__alloc((size_t)sizes.order_bytes + 1);
-  int code = bytes == NULL || op->order == NULL
+  void *order = rlo__alloc((size_t)sizes.order_bytes + 1);
+  int code = bytes == NULL || order == NULL
                  ? rlo__fail_last()
                  : rlo__array_source_read(ids, bytes);
   if (code == RLO__EXIT_OK) {
-    code = rlo__check(rlo_segment_sum_order_host(sum, bytes, op->order));
+    code = rlo__check(rlo_segment_sum_order_host(sum, bytes, order));
   }
   rlo__free(bytes);
-  ids->memory = op->order;
+  ids->memory = order;
   ids->bytes = sizes.order_bytes;
   return code;
 }
@@ -128,22 +135,19 @@ static int add_list(rlo__op *op, const rlo_problem_list *list, int32_t output) {
   return RLO__EXIT_OK;
 }
 
-static int64_t attribute_or_0(const rlo_attributes *attributes,
-                              const char *name) {
-  const rlo_attribute *found = rlo_attributes_find(attributes, name);
+static int64_t attribute_or_0(const rlo__op *op, const char *name) {
+  const rlo_attribute *found = rlo_attributes_find(&op->attributes.list, name);
   return found == NULL ? 0 : found->value.i64;
 }
 
 static int add_segment_sum(rlo__op *op, const rlo_shape *dst, int32_t output) {
-  const rlo_attributes attributes = {op->attributes.items,
-                                     op->attributes.count};
   const rlo_shape *ids = op->input_shapes[1];
-  const int64_t batch_dims = attribute_or_0(&attributes, "batch_dims");
+  const int64_t batch_dims = attribute_or_0(op, "batch_dims");
   rlo_segment_sum *sum = NULL;
   RLO__EXIT_TRY(rlo__check(rlo_segment_sum_create(
       op->input_shapes[0],
       ids,
-      (int32_t)attribute_or_0(&attributes, "axis"),
+      (int32_t)attribute_or_0(op, "axis"),
       (int32_t)(batch_dims < 0 ? batch_dims + ids->rank : batch_dims),
       dst,
       &sum)));
@@ -164,14 +168,12 @@ static int add_operation(rlo__op *op,
       0) {
     return add_segment_sum(op, dst, output);
   }
-  const rlo_attributes attributes = {op->attributes.items,
-                                     op->attributes.count};
   rlo_problem_list *list = NULL;
   RLO__EXIT_TRY(rlo__check(rlo_lower_kernel(op->engine,
                                             op->kernel.kernel_name,
                                             op->input_shapes,
                                             op->num_operands,
-                                            &attributes,
+                                            &op->attributes.list,
                                             result,
                                             dst,
                                             &list)));
@@ -194,19 +196,16 @@ static bool is_move(const rlo_problem *problem) {
 static void multiply(const rlo__op_request *request,
                      rlo_dtype dtype,
                      rlo_problem *problem) {
+  const bool is_adding = rlo__op_is_adding(request);
   problem->update = RLO_UPDATE_COMBINE;
-  problem->arithmetic = (rlo_arithmetic){.src_type = dtype,
-                                         .dst_type = dtype,
-                                         .dst_unit_bits = problem->unit_bits,
-                                         .num_steps = 1};
-  problem->arithmetic.steps[0] =
-      (rlo_element_step){RLO_ELEMENT_SCALE, {request->alpha}};
-  if (rlo__op_is_adding(request)) {
-    problem->arithmetic.steps[problem->arithmetic.num_steps++] =
-        (rlo_element_step){RLO_ELEMENT_ACCUMULATE, {request->beta}};
-  }
-  problem->read_bytes +=
-      rlo__op_is_adding(request) ? problem->written_bytes : 0;
+  problem->arithmetic =
+      (rlo_arithmetic){.src_type = dtype,
+                       .dst_type = dtype,
+                       .dst_unit_bits = problem->unit_bits,
+                       .num_steps = is_adding ? 2 : 1,
+                       .steps = {{RLO_ELEMENT_SCALE, {request->alpha}},
+                                 {RLO_ELEMENT_ACCUMULATE, {request->beta}}}};
+  problem->read_bytes += is_adding ? problem->written_bytes : 0;
 }
 
 /* Adds a job that multiplies a result, which is in memory by then. */
@@ -228,7 +227,7 @@ static int add_combination(rlo__op *op, int32_t result, int32_t stage) {
 static int add_stage(rlo__op *op, int32_t result) {
   const rlo_shape *shape = &op->plain_shapes[result];
   rlo_shape_extent extent = {0};
-  if (rlo__stream_is_asked_for(&op->stream_options)) {
+  if (rlo__stream_is_asked_for(&op->request->stream)) {
     return rlo__fail(
         "%s computes or fills: with --alpha or --beta its results are loaded, "
         "not made in pieces",
@@ -257,19 +256,14 @@ static int add_factored(rlo__op *op, int32_t result) {
   for (int32_t n = first; n < op->num_jobs; ++n) {
     is_moved &= is_move(op->jobs[n].problem);
   }
+  if (!is_moved) {
+    drop_jobs(op, first);
+    return add_stage(op, result);
+  }
   for (int32_t n = first; n < op->num_jobs; ++n) {
-    rlo_problem *problem = (rlo_problem *)(uintptr_t)op->jobs[n].problem;
-    if (is_moved) {
-      multiply(op->request, shape->dtype, problem);
-    } else {
-      rlo_problem_release(problem);
-    }
+    multiply(op->request, shape->dtype, problem_of(&op->jobs[n]));
   }
-  if (is_moved) {
-    return RLO__EXIT_OK;
-  }
-  op->num_jobs = first;
-  return add_stage(op, result);
+  return RLO__EXIT_OK;
 }
 
 int rlo__op_make_jobs(rlo__op *op) {

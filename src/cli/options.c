@@ -37,7 +37,6 @@ static int parse_device_part(const char *verb,
                              const char *text,
                              size_t length,
                              rlo__device_ref *out_device) {
-  static const char *const words[] = {"all", "default", "none"};
   *out_device = (rlo__device_ref){.index = -1};
   if (length == 0 || length >= sizeof(out_device->name)) {
     return rlo__fail_usage(verb,
@@ -49,11 +48,11 @@ static int parse_device_part(const char *verb,
                            sizeof(out_device->name) - 1);
   }
   memcpy(out_device->name, text, length);
-  for (size_t n = 0; n < sizeof(words) / sizeof(words[0]); ++n) {
-    if (strcmp(out_device->name, words[n]) == 0) {
-      return rlo__fail_usage(
-          verb, "--device: '%s' cannot stand here", words[n]);
-    }
+  if (strcmp(out_device->name, "all") == 0 ||
+      strcmp(out_device->name, "default") == 0 ||
+      strcmp(out_device->name, "none") == 0) {
+    return rlo__fail_usage(
+        verb, "--device: '%s' cannot stand here", out_device->name);
   }
   if (out_device->name[strspn(out_device->name, "-0123456789")] != '\0') {
     return RLO__EXIT_OK;
@@ -91,6 +90,7 @@ static int take(const rlo__command *command,
                 rlo__common_options *common) {
   char what[64];
   void *field = (char *)request + option->offset;
+  rlo__text_list *list = field;
   snprintf(what, sizeof(what), "--%s", option->name);
   switch (option->kind) {
     case RLO__OPTION_HELP:
@@ -111,6 +111,9 @@ static int take(const rlo__command *command,
     case RLO__OPTION_TEXT:
       *(const char **)field = optarg;
       break;
+    case RLO__OPTION_TEXTS:
+      list->texts[list->count++] = optarg;
+      break;
     case RLO__OPTION_NUMBER:
       return rlo__number_parse(
           verb, what, optarg, option->min, option->max, field);
@@ -120,16 +123,12 @@ static int take(const rlo__command *command,
       return rlo__factor_parse(verb, what, optarg, field);
     case RLO__OPTION_INTS:
       return rlo__int_list_parse(verb, what, optarg, field);
+    case RLO__OPTION_WORD:
+      return rlo__word_parse(verb, what, optarg, option->words, field);
     case RLO__OPTION_CALL:
-    case RLO__OPTION_CALL_BARE:
       return option->take(verb, optarg, field);
   }
   return RLO__EXIT_OK;
-}
-
-static bool has_value(rlo__option_kind kind) {
-  return kind >= RLO__OPTION_TEXT ? kind != RLO__OPTION_CALL_BARE
-                                  : kind == RLO__OPTION_DEVICE;
 }
 
 int rlo__options_take(const rlo__command *command,
@@ -137,7 +136,6 @@ int rlo__options_take(const rlo__command *command,
                       char **argv,
                       void *request,
                       rlo__common_options *out_common) {
-  static const rlo__option help = {.kind = RLO__OPTION_HELP, .name = "help"};
   struct option table[RLO__MAX_OPTIONS + 1] = {{0}};
   *out_common = (rlo__common_options){.device = {.index = -1},
                                       .is_isolated = true,
@@ -146,11 +144,11 @@ int rlo__options_take(const rlo__command *command,
   for (int n = 0; command->options[n].name != NULL; ++n) {
     const rlo__option *o = &command->options[n];
     assert(n < RLO__MAX_OPTIONS);
-    table[n] =
-        (struct option){o->name,
-                        has_value(o->kind) ? required_argument : no_argument,
-                        NULL,
-                        FIRST_OPTION + n};
+    table[n] = (struct option){
+        o->name,
+        o->kind > RLO__OPTION_FLAG ? required_argument : no_argument,
+        NULL,
+        FIRST_OPTION + n};
   }
   opterr = 0;
   for (;;) {
@@ -161,12 +159,10 @@ int rlo__options_take(const rlo__command *command,
     if (found == ':' || found == '?') {
       return fail_option(argv, found == ':');
     }
+    /* The first row is --help. */
+    const int row = found == 'h' ? 0 : found - FIRST_OPTION;
     RLO__EXIT_TRY(
-        take(command,
-             found == 'h' ? &help : &command->options[found - FIRST_OPTION],
-             argv[0],
-             request,
-             out_common));
+        take(command, &command->options[row], argv[0], request, out_common));
   }
 }
 
@@ -188,37 +184,24 @@ int rlo__operands_take(int argc,
   return RLO__EXIT_OK;
 }
 
-/* Reads the decimal number at *text and advances *text past it. Returns false
- * if there is no number (errno is EINVAL) or it does not fit (ERANGE). */
-static bool read_int64(const char **text, int64_t *out_value) {
-  /* strtoll would accept leading blanks and a plus sign. */
-  const char *digits = **text == '-' ? *text + 1 : *text;
-  if (!isdigit((unsigned char)*digits)) {
-    errno = EINVAL;
-    return false;
-  }
-  char *end = NULL;
-  errno = 0;
-  long long value = strtoll(*text, &end, 10);
-  if (errno == ERANGE) {
-    return false;
-  }
-  *text = end;
-  *out_value = value;
-  return true;
-}
-
+/* Reads the decimal number at *text and advances *text past it. */
 static int parse_int64(const char *verb,
                        const char *what,
                        const char **text,
                        int64_t *out_value) {
-  if (read_int64(text, out_value)) {
-    return RLO__EXIT_OK;
+  /* strtoll would accept leading blanks and a plus sign. */
+  if (!isdigit((unsigned char)(*text)[**text == '-'])) {
+    return rlo__fail_usage(verb, "%s: '%s' is not a number", what, *text);
   }
-  return errno == ERANGE
-             ? rlo__fail_usage(
-                   verb, "%s: %s does not fit 64 bits with a sign", what, *text)
-             : rlo__fail_usage(verb, "%s: '%s' is not a number", what, *text);
+  char *end = NULL;
+  errno = 0;
+  *out_value = strtoll(*text, &end, 10);
+  if (errno == ERANGE) {
+    return rlo__fail_usage(
+        verb, "%s: %s does not fit 64 bits with a sign", what, *text);
+  }
+  *text = end;
+  return RLO__EXIT_OK;
 }
 
 int rlo__number_parse(const char *verb,
@@ -228,21 +211,19 @@ int rlo__number_parse(const char *verb,
                       int64_t max,
                       int64_t *out_value) {
   const char *rest = text;
-  int64_t value = 0;
-  RLO__EXIT_TRY(parse_int64(verb, what, &rest, &value));
+  RLO__EXIT_TRY(parse_int64(verb, what, &rest, out_value));
   if (*rest != '\0') {
     return rlo__fail_usage(verb, "%s: '%s' is not a number", what, text);
   }
-  if (value < min || value > max) {
+  if (*out_value < min || *out_value > max) {
     return rlo__fail_usage(verb,
                            "%s: %" PRId64 " is not within %" PRId64
                            " .. %" PRId64,
                            what,
-                           value,
+                           *out_value,
                            min,
                            max);
   }
-  *out_value = value;
   return RLO__EXIT_OK;
 }
 
@@ -271,10 +252,7 @@ int rlo__size_parse(const char *verb,
     if (strcmp(unit, units[n].name) != 0) {
       continue;
     }
-    int64_t most = INT64_MAX / units[n].bytes;
-    bool is_too_far = number > most || number < -most;
-    int64_t bytes = is_too_far ? 0 : number * units[n].bytes;
-    if (is_too_far || bytes < min) {
+    if (!rlo__mul(number, units[n].bytes, out_bytes) || *out_bytes < min) {
       return rlo__fail_usage(verb,
                              "%s: %s is not within %" PRId64 " .. %" PRId64
                              " bytes",
@@ -283,7 +261,6 @@ int rlo__size_parse(const char *verb,
                              min,
                              INT64_MAX);
     }
-    *out_bytes = bytes;
     return RLO__EXIT_OK;
   }
   return rlo__fail_usage(verb,
@@ -368,17 +345,20 @@ int rlo__word_parse(const char *verb,
                     const char *what,
                     const char *text,
                     const char *const *words,
-                    int32_t num_words,
-                    int32_t *out_index) {
+                    int32_t *out_number) {
   char buffer[128];
   rlo__str choice = rlo__str_over(buffer, sizeof(buffer));
-  for (int32_t n = 0; n < num_words; ++n) {
+  for (int32_t n = 0; words[n] != NULL; ++n) {
     if (strcmp(text, words[n]) == 0) {
-      *out_index = n;
+      *out_number = n + 1;
       return RLO__EXIT_OK;
     }
-    rlo__str_append(&choice, n == 0 ? "" : n + 1 < num_words ? ", " : " or ");
-    rlo__str_append(&choice, words[n]);
+    rlo__str_printf(&choice,
+                    "%s%s",
+                    n == 0                 ? ""
+                    : words[n + 1] != NULL ? ", "
+                                           : " or ",
+                    words[n]);
   }
   return rlo__fail_usage(verb,
                          "%s%s'%s' is not %s",
@@ -401,9 +381,8 @@ int rlo__int_list_parse(const char *verb,
       return rlo__fail_usage(
           verb, "%s: '%s' has more than %d numbers", what, text, RLO_MAX_RANK);
     }
-    int64_t *value = &out_list->values[out_list->count];
-    RLO__EXIT_TRY(parse_int64(verb, what, &rest, value));
-    ++out_list->count;
+    RLO__EXIT_TRY(
+        parse_int64(verb, what, &rest, &out_list->values[out_list->count++]));
     if (*rest == '\0') {
       return RLO__EXIT_OK;
     }

@@ -20,6 +20,13 @@ typedef struct rlo__int_list {
   int64_t values[RLO_MAX_RANK];
 } rlo__int_list;
 
+/** The values of an option that may be given often, in their order. Room for
+ *  all arguments of the command line. */
+typedef struct rlo__text_list {
+  const char **texts;
+  int32_t count;
+} rlo__text_list;
+
 /** Maximum number of devices that run one job. */
 #define RLO__MAX_DEVICES 16
 
@@ -107,14 +114,13 @@ int rlo__factor_parse(const char *verb,
                       const char *text,
                       double *out_value);
 
-/** Finds a word in a list of allowed words; `what` names its option, NULL: it
- * is an operand. */
+/** Finds a word in a list of allowed words, which ends with NULL; `what` names
+ *  its option, NULL: it is an operand. *out_number counts from 1. */
 int rlo__word_parse(const char *verb,
                     const char *what,
                     const char *text,
                     const char *const *words,
-                    int32_t num_words,
-                    int32_t *out_index);
+                    int32_t *out_number);
 
 /** Parses numbers separated by commas; "-" is the empty list. */
 int rlo__int_list_parse(const char *verb,

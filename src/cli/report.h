@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "relayout/status.h"
 
@@ -26,7 +25,6 @@ typedef struct rlo__report {
   bool is_json;
   /** Columns of the labels of text. */
   int label_width;
-  FILE *file;
   /** Brackets that close what is open, innermost last. */
   int32_t depth;
   char closing[16];
@@ -41,8 +39,6 @@ typedef enum rlo__row_kind {
   RLO__ROW_REAL,
   /** A fraction in JSON, in text "12.3 %". */
   RLO__ROW_SHARE,
-  /** Nanoseconds, written as microseconds. */
-  RLO__ROW_MICROS,
   RLO__ROW_BOOL,
   RLO__ROW_INTS
 } rlo__row_kind;
@@ -80,8 +76,6 @@ typedef struct rlo__row {
   { (key), NULL, RLO__ROW_REAL, {.real = (number)}, NULL }
 #define RLO__SHARE(key, label, number, unit) \
   { (key), (label), RLO__ROW_SHARE, {.real = (number)}, (unit) }
-#define RLO__MICROS(key, nanos) \
-  { (key), NULL, RLO__ROW_MICROS, {.integer = (nanos)}, NULL }
 #define RLO__BOOL(key, truth) \
   { (key), NULL, RLO__ROW_BOOL, {.boolean = (truth)}, NULL }
 #define RLO__INTS(key, label, numbers, num_numbers)         \
@@ -115,10 +109,6 @@ void rlo__report_add_object(rlo__report *report,
 /** Opens an object, '{', or an array, '['. In text nothing. */
 void rlo__report_open(rlo__report *report, const char *key, char bracket);
 void rlo__report_close(rlo__report *report);
-
-/** Writes the comma and the key before a value that the caller writes to `file`
- *  himself. In text nothing. */
-void rlo__report_key(rlo__report *report, const char *key);
 
 /** Prints a line of text: the label in its columns, unless it is "", and a
  *  sentence. In JSON nothing. */

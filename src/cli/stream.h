@@ -15,13 +15,16 @@
  *  as a whole. Functions that return an int return an exit code of message.h,
  *  after a message unless it is RLO__EXIT_OK. */
 
+enum { RLO__STREAM_IO_DIRECT = 3 };
+
 /** The options of verbs that have jobs. */
 typedef struct rlo__stream_options {
   rlo__device_choice devices;
   /** --memory; 0: not given. */
   int64_t memory_bytes;
-  /** --io direct. */
-  bool is_direct;
+  /** --io: the number of its word, of which RLO__STREAM_IO_DIRECT is "direct".
+   *  auto is buffered, which is best everywhere up to now. */
+  int32_t io;
   /** --passes; 0: not given. */
   int64_t passes;
   bool is_dry_run;
@@ -40,11 +43,9 @@ typedef struct rlo__stream_options {
 /** Rows of a verb's table, whose request has them in a field: where jobs run,
  *  and with what. */
 #define RLO__STREAM_PLACE_OPTIONS(request, field)                            \
-  RLO__OPTION_BY(                                                            \
-      "device", CALL, request, field, rlo__stream_option_take_device),       \
+  RLO__OPTION_BY("device", request, field, rlo__stream_option_take_device),  \
       RLO__OPTION("host", FLAG, request, field.is_host),                     \
-      RLO__OPTION_BY(                                                        \
-          "io", CALL, request, field.is_direct, rlo__stream_option_take_io), \
+      RLO__OPTION_OF("io", request, field.io, "auto", "buffered", "direct"), \
       RLO__OPTION_BYTES(                                                     \
           "memory", request, field.memory_bytes, RLO_SERVICE_MIN_HOST_BYTES)
 /** All of them. */
@@ -79,13 +80,10 @@ typedef struct rlo__stream_options {
   "event: plan, progress each second, and end, which has status and the\n"     \
   "keys above.\n"
 
-/** For rlo__option.take: of the options, or of their fields. */
+/** For rlo__option.take. */
 int rlo__stream_option_take_device(const char *verb,
                                    const char *value,
                                    void *options);
-int rlo__stream_option_take_io(const char *verb,
-                               const char *value,
-                               void *is_direct);
 
 /** Counts the devices of a choice, which is not none; fails if there are none
  *  of all. */
@@ -133,7 +131,7 @@ typedef struct rlo__stream_result {
 
 /** The work of a stream. All borrowed. */
 typedef struct rlo__stream {
-  const rlo__stream_options *options;
+  rlo__stream_options *options;
   const rlo__common_options *common;
   /** Open. */
   const rlo__array_source *sources;
@@ -147,35 +145,32 @@ typedef struct rlo__stream {
   /** The outputs are compared with what the host makes of the sources, before
    *  they get their names. */
   bool is_verified;
-  /** --json has an event for the plan, for each second and for the end. */
-  bool has_events;
-  /** Each job is one piece, mostly: one kernel on a device. */
-  bool is_whole;
   /** Adds what a verb says of its outputs, and, if there is a result, of where
    *  they were made. NULL: nothing is printed. */
-  void (*report)(const void *payload,
+  void (*report)(const struct rlo__stream *stream,
                  rlo__report *report,
                  const rlo__stream_result *result);
   const void *payload;
+
+  /** Set by rlo__stream_do. */
+  /** Some array is moved in several pieces, mostly; else each job is one kernel
+   *  on a device. --json then has an event for the plan, for each second and
+   *  for the end. */
+  bool is_in_pieces;
+  /** Why the jobs run where they do: "option", "size", "element size" or
+   *  "default". */
+  const char *chosen_by;
 } rlo__stream;
 
 /**
  * Decides where the jobs run (rlo_place_choose), unless the options do, and
- * whether in pieces: sets devices of the options, has_events and is_whole.
- * @return why: "option", "size", "element size" or "default".
+ * sets devices of these. Plans the jobs, runs them unless that is all that is
+ * wanted, and prints what they need and have done. The outputs appear complete,
+ * all of them or none, whatever ends the command. What can be resumed then
+ * stays, and the command says so. Draws the progress on standard error, and
+ * prints an event each second for --json.
  */
-const char *rlo__stream_choose_place(rlo__stream *stream,
-                                     rlo__stream_options *options);
-
-/**
- * Plans the jobs, runs them unless that is all that is wanted, and prints what
- * they need and have done. The outputs appear complete, all of them or none,
- * whatever ends the command. What can be resumed then stays, and the command
- * says so. Draws the progress on standard error, and prints an event each
- * second for --json.
- * @param out_result  NULL: not wanted.
- */
-int rlo__stream_do(const rlo__stream *stream, rlo__stream_result *out_result);
+int rlo__stream_do(rlo__stream *stream, rlo__stream_result *out_result);
 
 /**
  * Runs the jobs of the only output, whose bytes begin at a position of a file

@@ -8,7 +8,7 @@
 
 /** The parts of a stream: its journals, its plan and its report. */
 
-/* --- stream_resume.c: how jobs that were stopped go on */
+/* --- stream_plan.c: how jobs that were stopped go on */
 
 /** Counts the jobs that write to an output, of those before job `end`. */
 int32_t rlo__stream_count_jobs(const rlo__stream *stream,
@@ -30,16 +30,6 @@ void rlo__stream_name_journal(const rlo__stream *stream,
                               int32_t job,
                               const char *first_path,
                               rlo__journal_path *out_path);
-
-/** Finds the journal with which a job would go on, or which it would create:
- *  "" if it has none, or if the one that is there would be removed. */
-void rlo__stream_find_journal(const rlo__stream *stream,
-                              int32_t job,
-                              rlo__journal_path *out_path);
-
-/** Returns whether there is something to go on with, so that pieces are the
- *  only way. */
-bool rlo__stream_is_begun(const rlo__stream *stream);
 
 /** Does what rlo__fail_last does, for a job that was refused; says how to begin
  * anew if it was to be resumed. */
@@ -69,7 +59,7 @@ void rlo__stream_words_stop(const void *words, bool stays);
 /** Says how to go on, after the reason of a failure. */
 void rlo__stream_words_fail(const rlo__stream_words *words);
 
-/* --- stream_plan.c: the options of the jobs, the memory and time they need */
+/* The options of the jobs, and the memory and time that they need. */
 
 /** The options of the service that runs them, one after the other. */
 rlo_service_options rlo__stream_service_options(const rlo__stream *stream);
@@ -87,17 +77,52 @@ rlo_status rlo__stream_estimate_job(const rlo__stream *stream,
                                     rlo_job_estimate *out_estimate);
 
 /**
- * Computes what the jobs would do together.
+ * Decides where the jobs run, and computes what they would do together.
  *
  * @param out_is_in_memory  whether the outputs are better made in memory: they
  *                 would be written in short runs between those of each other,
  *                 which is slow, and there is memory for them.
  */
-int rlo__stream_plan(const rlo__stream *stream,
+int rlo__stream_plan(rlo__stream *stream,
                      rlo_job_estimate *out_estimate,
                      bool *out_is_in_memory);
 
-/* --- stream_report.c: standard output */
+/* --- stream_report.c: how far a job is, on standard error */
+
+typedef enum rlo__progress_kind {
+  RLO__PROGRESS_NONE = 0,
+  /** A line of a terminal that is drawn anew ten times a second. */
+  RLO__PROGRESS_LINE = 1,
+  /** A line each ten seconds, for files and pipes. */
+  RLO__PROGRESS_LINES = 2
+} rlo__progress_kind;
+
+/** Used by one thread. */
+typedef struct rlo__progress {
+  rlo__progress_kind kind;
+  /** The output that is being made. Borrowed. */
+  const char *name;
+  /** When it is shown next, in seconds of the job. */
+  double next_seconds;
+  /** The columns of the terminal's line that it has; 0: none. */
+  int drawn_columns;
+} rlo__progress;
+
+/** Begins, for what standard error is: a terminal that can go back to the
+ *  beginning of a line, or not; then lines only if they are wanted. Shows
+ *  nothing yet, nor in the first second. `name` is borrowed. */
+void rlo__progress_begin(rlo__progress *progress,
+                         bool is_wanted,
+                         bool is_quiet,
+                         const char *name);
+
+/** Shows it if it is time to; call it ten times a second. */
+void rlo__progress_show(rlo__progress *progress, const rlo_job_info *info);
+
+/** Ends the line, if there is one: with the totals of a job that is done. */
+void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info);
+
+/* Standard output. */
 
 /** Adds what a job has done to that of all. */
 void rlo__stream_add_info(const rlo_job_info *one, rlo_job_info *all);

@@ -1,14 +1,217 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* TIOCGWINSZ and struct winsize are not part of POSIX 2008. */
+#define _DEFAULT_SOURCE
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/checked.h"
+#include "base/str.h"
 #include "display.h"
-#include "progress.h"
 #include "report.h"
 #include "stream_inside.h"
+
+/* ----------------------------------------------------------------- progress */
+
+/* Nothing is shown of what takes no longer. */
+#define FIRST_SECONDS 1.0
+#define LINE_SECONDS  0.1
+#define LINES_SECONDS 10.0
+
+/* The widest line that is drawn. */
+#define MAX_COLUMNS     200
+#define MIN_BAR_COLUMNS 10
+#define MAX_BAR_COLUMNS 32
+
+/* Room for the text of a line. */
+typedef struct line_text {
+  char text[MAX_COLUMNS + 1];
+} line_text;
+
+static rlo__progress_kind choose_kind(bool is_wanted, bool is_quiet) {
+  const char *terminal = getenv("TERM");
+  const bool can_redraw = isatty(STDERR_FILENO) != 0 &&
+                          (terminal == NULL || strcmp(terminal, "dumb") != 0);
+  return is_quiet     ? RLO__PROGRESS_NONE
+         : can_redraw ? RLO__PROGRESS_LINE
+         : is_wanted  ? RLO__PROGRESS_LINES
+                      : RLO__PROGRESS_NONE;
+}
+
+void rlo__progress_begin(rlo__progress *progress,
+                         bool is_wanted,
+                         bool is_quiet,
+                         const char *name) {
+  const rlo__progress_kind kind = choose_kind(is_wanted, is_quiet);
+  *progress = (rlo__progress){
+      .kind = kind,
+      .name = name,
+      .next_seconds =
+          kind == RLO__PROGRESS_LINE ? FIRST_SECONDS : LINES_SECONDS,
+  };
+}
+
+/* The stage that threads were busy with longest. */
+static const char *bottleneck(const rlo_job_info *info) {
+  static const char *const names[RLO_STAGE_COUNT] = {"read", "run", "write"};
+  int longest = 0;
+  for (int stage = 1; stage < RLO_STAGE_COUNT; ++stage) {
+    if (info->stage_seconds[stage] > info->stage_seconds[longest]) {
+      longest = stage;
+    }
+  }
+  return names[longest];
+}
+
+/* "812 MB/s", without what was done earlier. */
+static const char *rate_text(const rlo_job_info *info, rlo__bytes_text *out) {
+  const double bytes = (double)(info->bytes_done - info->bytes_resumed);
+  return rlo__bytes_text_make(
+      info->seconds > 0 ? (int64_t)(bytes / info->seconds) : 0, out);
+}
+
+static void append_left(rlo__str *line, double left) {
+  if (left < 0 || left > 1e6) {
+    return;
+  }
+  const int64_t seconds = (int64_t)(left + 0.5);
+  const int64_t unit = seconds < 3600 ? 60 : 3600;
+  rlo__str_printf(line,
+                  "  %" PRId64 ":%02" PRId64 "%s left",
+                  seconds / unit,
+                  seconds % unit * 60 / unit,
+                  seconds < 3600 ? "" : " h");
+}
+
+static double done_fraction(const rlo_job_info *info) {
+  return info->bytes_total <= 0
+             ? 1.0
+             : (double)info->bytes_done / (double)info->bytes_total;
+}
+
+/* "47%  18.9 of 40.0 GB  812 MB/s  pass 1/2  0:26 left  waits for: write" */
+static void make_numbers(const rlo_job_info *info,
+                         int columns,
+                         line_text *out) {
+  rlo__bytes_text done;
+  rlo__bytes_text total;
+  rlo__bytes_text rate;
+  rlo__str line = rlo__str_over(out->text, (size_t)columns + 1);
+  rlo__str_printf(&line,
+                  "%3.0f%%  %s of %s  %s/s",
+                  floor(100 * done_fraction(info)),
+                  rlo__bytes_text_make(info->bytes_done, &done),
+                  rlo__bytes_text_make(info->bytes_total, &total),
+                  rate_text(info, &rate));
+  if (info->num_passes > 1) {
+    rlo__str_printf(&line, "  pass %d/%d", info->pass, info->num_passes);
+  }
+  if (info->state == RLO_JOB_FINISHING) {
+    rlo__str_append(&line, "  waits for the disk");
+    return;
+  }
+  append_left(&line, info->seconds_left);
+  rlo__str_printf(&line, "  waits for: %s", bottleneck(info));
+}
+
+static void append_bar(rlo__str *line, double fraction, int width) {
+  static const char full[] = "================================";
+  const int inner = (width > MAX_BAR_COLUMNS ? MAX_BAR_COLUMNS : width) - 3;
+  const int done = (int)(fraction * (inner - 1));
+  rlo__str_printf(line, "[%.*s>%*s] ", done, full, inner - 1 - done, "");
+}
+
+/* Name, bar and numbers; what does not fit is left out, the bar first. */
+static void make_line(const rlo__progress *progress,
+                      const rlo_job_info *info,
+                      int columns,
+                      line_text *out) {
+  line_text numbers;
+  make_numbers(info, columns, &numbers);
+  rlo__str line = rlo__str_over(out->text, (size_t)columns + 1);
+  int room = columns - (int)strlen(numbers.text) - 2;
+  if (room > 0) {
+    rlo__str_printf(&line, "%.*s  ", room, progress->name);
+  }
+  for (char *c = out->text; *c != '\0'; ++c) {
+    /* A name must not move the cursor. */
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+      *c = '?';
+    }
+  }
+  room += 2 - (int)line.length;
+  if (room >= MIN_BAR_COLUMNS) {
+    append_bar(&line, done_fraction(info), room);
+  }
+  rlo__str_append(&line, numbers.text);
+}
+
+static int terminal_columns(void) {
+  struct winsize size;
+  const bool is_known =
+      ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  /* The last column is left free: some terminals begin a new line after it. */
+  return (int)rlo__max(1,
+                       rlo__min(MAX_COLUMNS, is_known ? size.ws_col - 1 : 79));
+}
+
+/* Without escape sequences: spaces cover what was longer before. */
+static void draw(rlo__progress *progress, const char *line, int columns) {
+  const int length = (int)strlen(line);
+  const int rest = (int)rlo__min(progress->drawn_columns, columns);
+  fprintf(stderr, "\r%s%*s", line, rest > length ? rest - length : 0, "");
+  fflush(stderr);
+  progress->drawn_columns = length;
+}
+
+void rlo__progress_show(rlo__progress *progress, const rlo_job_info *info) {
+  line_text line;
+  if (progress->kind == RLO__PROGRESS_NONE ||
+      info->seconds < progress->next_seconds) {
+    return;
+  }
+  if (progress->kind == RLO__PROGRESS_LINE) {
+    const int columns = terminal_columns();
+    make_line(progress, info, columns, &line);
+    draw(progress, line.text, columns);
+    progress->next_seconds = info->seconds + LINE_SECONDS;
+  } else {
+    make_numbers(info, MAX_COLUMNS, &line);
+    fprintf(
+        stderr, "%s: %s\n", progress->name, line.text + strspn(line.text, " "));
+    progress->next_seconds += LINES_SECONDS;
+  }
+}
+
+void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info) {
+  rlo__bytes_text total;
+  rlo__bytes_text rate;
+  line_text line;
+  if (progress->drawn_columns == 0) {
+    return;
+  }
+  if (info->state == RLO_JOB_DONE) {
+    const int columns = terminal_columns();
+    snprintf(
+        line.text,
+        (size_t)columns + 1,
+        "%s in %.1f s, %s/s; waited for: %s",
+        rlo__bytes_text_make(info->bytes_done - info->bytes_resumed, &total),
+        info->seconds,
+        rate_text(info, &rate),
+        bottleneck(info));
+    draw(progress, line.text, columns);
+  }
+  fputc('\n', stderr);
+  progress->drawn_columns = 0;
+}
+
+/* ------------------------------------------------------------ standard output
+ */
 
 /* The smaller one, of those that are not 0. */
 static int64_t smaller(int64_t a, int64_t b) {
@@ -96,17 +299,17 @@ static void begin(const rlo__stream *stream,
                   const char *status,
                   const rlo__stream_result *result,
                   rlo__report *r) {
-  const bool has_status = stream->has_events && strcmp(event, "end") == 0;
+  const bool has_status = stream->is_in_pieces && strcmp(event, "end") == 0;
   rlo__report_begin(r, stream->common->is_json, 7);
   RLO__REPORT(r,
-              RLO__STRING(stream->has_events ? "event" : NULL, NULL, event),
+              RLO__STRING(stream->is_in_pieces ? "event" : NULL, NULL, event),
               RLO__STRING(has_status ? "status" : NULL, NULL, status));
-  stream->report(stream->payload, r, result);
+  stream->report(stream, r, result);
 }
 
 void rlo__stream_print_plan(const rlo__stream *stream,
                             const rlo_job_estimate *estimate) {
-  if (stream->has_events &&
+  if (stream->is_in_pieces &&
       (stream->common->is_json || stream->options->is_dry_run)) {
     rlo__report r;
     begin(stream, "plan", NULL, NULL, &r);
@@ -120,7 +323,7 @@ void rlo__stream_print_end(const rlo__stream *stream,
                            const rlo__stream_result *result,
                            bool is_done) {
   const bool has_status = is_done || result->status != RLO_OK;
-  if (!is_done && !(stream->has_events && stream->common->is_json)) {
+  if (!is_done && !(stream->is_in_pieces && stream->common->is_json)) {
     return;
   }
   rlo__report r;
@@ -129,7 +332,7 @@ void rlo__stream_print_end(const rlo__stream *stream,
         has_status ? rlo_status_name(result->status) : NULL,
         is_done ? result : NULL,
         &r);
-  if (is_done && stream->has_events) {
+  if (is_done && stream->is_in_pieces) {
     report_info(&r, &result->info);
   }
   rlo__report_end(&r);
@@ -148,7 +351,7 @@ void rlo__stream_progress_print(const rlo_job_info *info) {
               RLO__REAL("seconds", info->seconds),
               RLO__REAL("seconds_left",
                         is_known ? info->seconds_left : (double)INFINITY),
-              RLO__STRING("waits_for", NULL, rlo__progress_bottleneck(info)));
+              RLO__STRING("waits_for", NULL, bottleneck(info)));
   rlo__report_end(&r);
   fflush(stdout);
 }

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "message.h"
-#include "progress.h"
 #include "session.h"
 #include "stream_inside.h"
 #include "subprocess.h"
@@ -18,7 +17,7 @@
 
 /* Where an output is while it is made. */
 typedef struct place {
-  const char *path;
+  const rlo__stream_output *output;
   rlo__output_file part;
   /* Where the array begins in the part. */
   int64_t offset_bytes;
@@ -49,8 +48,8 @@ typedef struct run {
   int64_t held_bytes;
   /* In shared memory. */
   rlo__stream_result *result;
-  rlo__session *sessions;
-  int32_t num_sessions;
+  rlo_context **contexts;
+  int32_t num_contexts;
   /* Those of the sources, then of the outputs. */
   rlo_storage **storages;
   rlo_service *service;
@@ -82,36 +81,25 @@ static int open_devices(run *r) {
     return RLO__EXIT_OK;
   }
   RLO__EXIT_TRY(rlo__stream_count_devices(choice, &count));
-  r->sessions = rlo__alloc_array((size_t)count, sizeof(*r->sessions));
-  if (r->sessions == NULL) {
+  r->contexts = rlo__alloc_array((size_t)count, sizeof(*r->contexts));
+  if (r->contexts == NULL) {
     return rlo__fail_last();
   }
   for (int32_t n = 0; n < count; ++n) {
-    rlo__device_ref device = {.index = choice->is_all ? n : -1};
-    if (choice->count > 0) {
-      device = choice->devices[n];
-    }
-    ++r->num_sessions;
-    RLO__EXIT_TRY(rlo__session_init(&device, &r->sessions[n]));
-    add_name(r->result, r->sessions[n].device_name);
+    const rlo__device_ref other = {.index = choice->is_all ? n : -1};
+    rlo__session session;
+    RLO__EXIT_TRY(rlo__session_init(
+        choice->count > 0 ? &choice->devices[n] : &other, &session));
+    r->contexts[r->num_contexts++] = session.context;
+    add_name(r->result, session.device_name);
   }
   return RLO__EXIT_OK;
 }
 
 static int create_service(run *r) {
   const rlo_service_options options = rlo__stream_service_options(r->stream);
-  rlo_context **contexts =
-      rlo__alloc_array((size_t)r->num_sessions + 1, sizeof(*contexts));
-  if (contexts == NULL) {
-    return rlo__fail_last();
-  }
-  for (int32_t n = 0; n < r->num_sessions; ++n) {
-    contexts[n] = r->sessions[n].context;
-  }
-  const rlo_status status =
-      rlo_service_create(contexts, r->num_sessions, &options, &r->service);
-  rlo__free((void *)contexts);
-  return rlo__check(status);
+  return rlo__check(
+      rlo_service_create(r->contexts, r->num_contexts, &options, &r->service));
 }
 
 /* Plans a whole problem, for its family, or for the reason why there is none.
@@ -123,9 +111,8 @@ static rlo_status prepare_job(run *r, const rlo_problem *problem) {
   options.family = r->stream->options->family;
   options.schedule = r->stream->options->schedule;
   options.is_aligned = true;
-  rlo_status status =
-      rlo_plan_create(r->sessions[0].context, problem, &options, &plan);
-  if (status == RLO_OK && r->stream->is_whole) {
+  rlo_status status = rlo_plan_create(r->contexts[0], problem, &options, &plan);
+  if (status == RLO_OK && !r->stream->is_in_pieces) {
     /* Stores the program; the job's seconds are those of the move. */
     status = rlo_plan_prepare(plan);
   }
@@ -142,7 +129,7 @@ static int prepare_whole(run *r) {
   const rlo__stream *s = r->stream;
   const bool is_named =
       s->options->family != NULL || s->options->schedule != NULL;
-  if (r->num_sessions == 0 || !(s->is_whole || is_named)) {
+  if (r->num_contexts == 0 || (s->is_in_pieces && !is_named)) {
     return RLO__EXIT_OK;
   }
   for (int32_t n = 0; n < s->num_jobs; ++n) {
@@ -164,8 +151,11 @@ static rlo_status read_output(void *payload,
     memcpy(into, (const char *)o->memory + offset, (size_t)bytes);
     return RLO_OK;
   }
-  return rlo__file_pread(
-      o->part.file.fd, o->path, into, (size_t)bytes, o->offset_bytes + offset);
+  return rlo__file_pread(o->part.file.fd,
+                         o->output->path,
+                         into,
+                         (size_t)bytes,
+                         o->offset_bytes + offset);
 }
 
 /* Compares, in place of writing. */
@@ -187,48 +177,41 @@ static rlo_status compare(void *payload,
                         offset + at + (int64_t)n,
                         found[n],
                         expected[at + (int64_t)n],
-                        ((const place *)payload)->path);
+                        ((const place *)payload)->output->path);
       }
     }
   }
   return RLO_OK;
 }
 
-static rlo_status create_comparison(place *output,
-                                    int64_t bytes,
-                                    rlo_storage **out_storage) {
+/* -------------------------------------------------------------------- jobs */
+
+static rlo_status create_output_storage(const run *r,
+                                        place *o,
+                                        const rlo_storage_traits *hints,
+                                        rlo_storage **out_storage) {
+  if (!r->is_verifying) {
+    return o->memory != NULL
+               ? rlo_storage_from_memory(
+                     o->memory, o->output->bytes, out_storage)
+               : rlo_storage_from_fd(o->part.file.fd,
+                                     o->offset_bytes,
+                                     o->output->bytes + o->scratch_bytes,
+                                     hints,
+                                     out_storage);
+  }
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   ops.read = read_output;
   ops.write = compare;
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = bytes;
-  return rlo_storage_create(&ops, output, &traits, out_storage);
-}
-
-/* -------------------------------------------------------------------- jobs */
-
-static rlo_status create_output_storage(run *r,
-                                        int32_t n,
-                                        const rlo_storage_traits *hints,
-                                        rlo_storage **out_storage) {
-  place *output = &r->places[n];
-  const int64_t bytes = r->stream->outputs[n].bytes;
-  if (r->is_verifying) {
-    return create_comparison(output, bytes, out_storage);
-  }
-  return output->memory != NULL
-             ? rlo_storage_from_memory(output->memory, bytes, out_storage)
-             : rlo_storage_from_fd(output->part.file.fd,
-                                   output->offset_bytes,
-                                   bytes + output->scratch_bytes,
-                                   hints,
-                                   out_storage);
+  traits.bytes = o->output->bytes;
+  return rlo_storage_create(&ops, o, &traits, out_storage);
 }
 
 static int create_storages(run *r) {
   const rlo__stream *s = r->stream;
   rlo_storage_traits hints = RLO_STORAGE_TRAITS_INIT;
-  hints.is_direct = s->options->is_direct;
+  hints.is_direct = s->options->io == RLO__STREAM_IO_DIRECT;
   r->storages = rlo__alloc_array(
       (size_t)s->num_sources + (size_t)s->num_outputs, sizeof(rlo_storage *));
   if (r->storages == NULL) {
@@ -247,8 +230,8 @@ static int create_storages(run *r) {
     output->scratch_bytes = output->memory == NULL ? estimate.scratch_bytes : 0;
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    RLO__EXIT_TRY(rlo__check(
-        create_output_storage(r, n, &hints, &r->storages[s->num_sources + n])));
+    RLO__EXIT_TRY(rlo__check(create_output_storage(
+        r, &r->places[n], &hints, &r->storages[s->num_sources + n])));
   }
   return RLO__EXIT_OK;
 }
@@ -316,7 +299,8 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
 
 static void show(run *r, const rlo_job_info *info) {
   rlo__progress_show(&r->progress, info);
-  if (r->stream->has_events && r->stream->common->is_json &&
+  const rlo__stream *s = r->stream;
+  if (s->report != NULL && s->is_in_pieces && s->common->is_json &&
       info->seconds >= r->next_event_seconds) {
     rlo__stream_progress_print(info);
     r->next_event_seconds += 1.0;
@@ -331,13 +315,13 @@ static rlo_status watch_job(run *r, int32_t n) {
   if (path != NULL) {
     r->progress.name = path;
   }
-  RLO_TRY(rlo_job_wait(r->jobs[n], LOOK_MILLISECONDS, &has_ended));
   while (!has_ended) {
-    RLO_TRY(get_info(r, n, info));
-    show(r, info);
     RLO_TRY(rlo_job_wait(r->jobs[n], LOOK_MILLISECONDS, &has_ended));
+    RLO_TRY(get_info(r, n, info));
+    if (!has_ended) {
+      show(r, info);
+    }
   }
-  RLO_TRY(get_info(r, n, info));
   return rlo_job_result(r->jobs[n]);
 }
 
@@ -360,11 +344,11 @@ static int watch(run *r) {
 
 /* Cuts off what two passes have left behind the arrays. */
 static int cut_off_scratch(run *r) {
-  const rlo__stream *s = r->stream;
-  for (int32_t n = 0; n < s->num_outputs; ++n) {
-    if (r->places[n].scratch_bytes > 0) {
+  for (int32_t n = 0; n < r->stream->num_outputs; ++n) {
+    place *o = &r->places[n];
+    if (o->scratch_bytes > 0) {
       RLO__EXIT_TRY(rlo__output_file_resize(
-          &r->places[n].part, r->places[n].offset_bytes + s->outputs[n].bytes));
+          &o->part, o->offset_bytes + o->output->bytes));
     }
   }
   return RLO__EXIT_OK;
@@ -383,10 +367,10 @@ static void release(run *r) {
     rlo_storage_release(r->storages[n]);
   }
   rlo__free((void *)r->storages);
-  for (int32_t n = 0; n < r->num_sessions; ++n) {
-    rlo__session_deinit(&r->sessions[n]);
+  for (int32_t n = 0; n < r->num_contexts; ++n) {
+    rlo_context_release(r->contexts[n]);
   }
-  rlo__free(r->sessions);
+  rlo__free((void *)r->contexts);
 }
 
 static int try_jobs(run *r) {
@@ -418,7 +402,7 @@ static int verify(const run *r) {
   options.is_progress_wanted = false;
   rlo__stream again = *r->stream;
   again.options = &options;
-  again.has_events = false;
+  again.report = NULL;
   rlo__stream_result result = {.info = RLO_JOB_INFO_INIT};
   run compared = {.stream = &again,
                   .places = r->places,
@@ -430,12 +414,12 @@ static int verify(const run *r) {
 /* ----------------------------------------------------------------- outputs */
 
 /* Memory for what is not made in a part. */
-static int begin_memory(run *r, int32_t n) {
-  const int64_t bytes = r->stream->outputs[n].bytes;
+static int begin_memory(run *r, place *made) {
+  const int64_t bytes = made->output->bytes;
   RLO__EXIT_TRY(rlo__memory_check(r->held_bytes, bytes));
   r->held_bytes += bytes;
-  r->places[n].memory = rlo__shared_create((size_t)bytes);
-  return r->places[n].memory == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
+  made->memory = rlo__shared_create((size_t)bytes);
+  return made->memory == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
 }
 
 /* Opens the part of an output and writes the header. */
@@ -443,10 +427,10 @@ static int begin_output(run *r, int32_t n) {
   const rlo__stream_output *output = &r->stream->outputs[n];
   place *made = &r->places[n];
   char head[RLO__MAX_HEADER_BYTES];
-  made->path = output->path;
+  made->output = output;
   made->has_part = output->path != NULL && !rlo__path_is_special(output->path);
   if (!made->has_part || r->is_in_memory) {
-    RLO__EXIT_TRY(begin_memory(r, n));
+    RLO__EXIT_TRY(begin_memory(r, made));
   }
   if (!made->has_part) {
     return RLO__EXIT_OK;
@@ -474,7 +458,8 @@ static int begin_output(run *r, int32_t n) {
 }
 
 /* Writes an array that was made in memory, and syncs the part. */
-static int finish_output(const rlo__stream_output *output, place *made) {
+static int finish_output(place *made) {
+  const rlo__stream_output *output = made->output;
   if (!made->has_part) {
     return output->path == NULL
                ? RLO__EXIT_OK
@@ -492,7 +477,7 @@ static int finish_output(const rlo__stream_output *output, place *made) {
 static int commit_outputs(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    RLO__EXIT_TRY(finish_output(&s->outputs[n], &r->places[n]));
+    RLO__EXIT_TRY(finish_output(&r->places[n]));
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
     if (r->places[n].has_part) {
@@ -517,7 +502,7 @@ static void end_outputs(run *r, int32_t num_begun) {
   bool stays = false;
   for (int32_t n = 0; n < num_begun; ++n) {
     place *made = &r->places[n];
-    rlo__shared_release(made->memory, (size_t)r->stream->outputs[n].bytes);
+    rlo__shared_release(made->memory, (size_t)made->output->bytes);
     if (made->has_part && !r->is_spoilt &&
         rlo__output_file_leave(&made->part)) {
       stays = true;
@@ -548,47 +533,43 @@ int rlo__stream_run_share(const rlo__stream *stream,
                           int fd,
                           int64_t offset_bytes,
                           rlo__stream_result *out_result) {
-  place share = {.part.file.fd = fd, .offset_bytes = offset_bytes};
+  place share = {.output = stream->outputs,
+                 .part.file.fd = fd,
+                 .offset_bytes = offset_bytes};
   *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
   run r = {.stream = stream, .places = &share, .result = out_result};
   return run_jobs(&r);
 }
 
-static int run_stream(const rlo__stream *stream,
-                      bool is_in_memory,
-                      rlo__stream_result *out_result) {
-  *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
-  run r = {.stream = stream, .is_in_memory = is_in_memory};
-  r.result = rlo__shared_create(sizeof(*r.result));
-  if (r.result == NULL) {
+static int run_stream(run *r, rlo__stream_result *out_result) {
+  const size_t num_outputs = (size_t)r->stream->num_outputs;
+  r->result = rlo__shared_create(sizeof(*r->result));
+  if (r->result == NULL) {
     return RLO__EXIT_FAILURE;
   }
-  *r.result = *out_result;
-  rlo__stream_words_make(stream, &r.result->info, &r.words);
-  r.places = rlo__alloc_array((size_t)stream->num_outputs, sizeof(*r.places));
+  *r->result = *out_result;
+  rlo__stream_words_make(r->stream, &r->result->info, &r->words);
+  r->places = rlo__alloc_array(num_outputs, sizeof(*r->places));
   int32_t num_begun = 0;
   const int code =
-      r.places == NULL ? rlo__fail_last() : try_parts(&r, &num_begun);
-  end_outputs(&r, num_begun);
-  rlo__free(r.places);
-  *out_result = *r.result;
-  rlo__shared_release(r.result, sizeof(*r.result));
+      r->places == NULL ? rlo__fail_last() : try_parts(r, &num_begun);
+  end_outputs(r, num_begun);
+  rlo__free(r->places);
+  *out_result = *r->result;
+  rlo__shared_release(r->result, sizeof(*r->result));
   return code;
 }
 
-int rlo__stream_do(const rlo__stream *stream, rlo__stream_result *out_result) {
+int rlo__stream_do(rlo__stream *stream, rlo__stream_result *out_result) {
   rlo_job_estimate estimate;
-  rlo__stream_result result = {.info = RLO_JOB_INFO_INIT};
-  bool is_in_memory;
-  RLO__EXIT_TRY(rlo__stream_plan(stream, &estimate, &is_in_memory));
+  run r = {.stream = stream};
+  *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
+  RLO__EXIT_TRY(rlo__stream_plan(stream, &estimate, &r.is_in_memory));
   rlo__stream_print_plan(stream, &estimate);
-  int code = RLO__EXIT_OK;
-  if (!stream->options->is_dry_run) {
-    code = run_stream(stream, is_in_memory, &result);
-    rlo__stream_print_end(stream, &result, code == RLO__EXIT_OK);
+  if (stream->options->is_dry_run) {
+    return RLO__EXIT_OK;
   }
-  if (out_result != NULL) {
-    *out_result = result;
-  }
+  const int code = run_stream(&r, out_result);
+  rlo__stream_print_end(stream, out_result, code == RLO__EXIT_OK);
   return code;
 }

@@ -45,7 +45,6 @@ static void check_operation(rlo_engine *engine,
                             int32_t num_inputs) {
   const rlo_shape *pointers[MAX_INPUTS] = {0};
   static rlo_shape outputs[MAX_OUTPUTS];
-  rlo_attributes attributes = {given->items, given->count};
   int32_t count = 0;
   for (int32_t n = 0; n < num_inputs; ++n) {
     pointers[n] = &inputs[n];
@@ -54,7 +53,7 @@ static void check_operation(rlo_engine *engine,
                        name,
                        pointers,
                        num_inputs,
-                       &attributes,
+                       &given->list,
                        outputs,
                        MAX_OUTPUTS,
                        &count) == RLO_OK) {
@@ -89,22 +88,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   int code = RLO__EXIT_OK;
   if (reader.size > 0 && reader.data[0] == '{') {
     memory_file file = memory_file_make(reader.data, reader.size);
-    code = rlo__op_attributes_read(&kernel, file.path, NULL, 0, &attributes);
+    const rlo__text_list none = {0};
+    code = rlo__op_attributes_read(&kernel, file.path, &none, &attributes);
     memory_file_close(&file);
   } else {
     static char lines[MAX_TEXTS][LINE_BYTES];
     const char *texts[MAX_TEXTS];
-    int32_t count = 0;
-    while (reader.size > 0 && count < MAX_TEXTS) {
-      take_line(&reader, lines[count]);
-      texts[count] = lines[count];
-      ++count;
+    rlo__text_list list = {.texts = texts};
+    while (reader.size > 0 && list.count < MAX_TEXTS) {
+      take_line(&reader, lines[list.count]);
+      texts[list.count] = lines[list.count];
+      ++list.count;
     }
-    code = rlo__op_attributes_read(&kernel, NULL, texts, count, &attributes);
+    code = rlo__op_attributes_read(&kernel, NULL, &list, &attributes);
   }
   FUZZ_CHECK(code == RLO__EXIT_OK || messages[0] != '\0');
   if (code == RLO__EXIT_OK) {
-    for (int32_t n = 0; n < attributes.count; ++n) {
+    for (int32_t n = 0; n < attributes.list.count; ++n) {
       FUZZ_CHECK(attributes.items[n].name != NULL);
     }
     check_operation(

@@ -30,7 +30,7 @@ typedef struct backward {
 /* The slot of a tensor that depends on an x and, with `is_on_path`, that y
  * depends on; NULL for another one. */
 static slot *find_slot(const backward *b, uint64_t id, bool is_on_path) {
-  slot *found = rlo__table_first(&b->slots, id);
+  slot *found = rlo__table_find(&b->slots, id, NULL, NULL);
   return found != NULL && (found->is_on_path || !is_on_path) ? found : NULL;
 }
 
