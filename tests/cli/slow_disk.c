@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded into the command: a disk with faults, so that a test can interrupt
- * just then, or see them found. A file never reaches it, but the first
- * $SLOW_DISK_FILES do. Each write at a position takes $SLOW_DISK_WRITE_US
+ * just then, or see them found. A file never reaches it, but new journals and
+ * the first $SLOW_DISK_FILES do. Each write at a position takes $SLOW_DISK_WRITE_US
  * microseconds, and of these the one numbered, from 1, $SLOW_DISK_FLIP turns
  * its middle byte around. Where $SLOW_DISK_HOLD names a file, all but the first
  * $SLOW_DISK_FREE of them wait until it is removed: the job goes on when the
@@ -45,6 +45,9 @@
 #define TEXT_OF(name)   #name,
 
 enum { NAMES(NUMBER_OF) NUM_CALLS };
+
+/* What a journal begins with. */
+enum { JOURNAL_BYTES = 88 };
 
 static const char *const call_names[] = {NAMES(TEXT_OF)};
 
@@ -293,7 +296,8 @@ int fsync(int descriptor) {
   if (FAILS(fsync)) {
     return -1;
   }
-  if ((fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) ||
+  if ((fstat(descriptor, &status) == 0 &&
+       (S_ISDIR(status.st_mode) || status.st_size == JOURNAL_BYTES)) ||
       num_files++ < number("SLOW_DISK_FILES")) {
     return 0;
   }
