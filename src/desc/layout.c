@@ -312,10 +312,8 @@ static rlo_status check_dense(const rlo_layout *layout,
   }
   for (int32_t t = 0; t < layout->num_tiles; ++t) {
     const rlo_tile *tile = &layout->tiles[t];
-    rlo_status status = check_tile(tile->dims, tile->rank);
-    if (status != RLO_OK) {
-      return rlo__status_prefix(status, "tile %d: ", t);
-    }
+    RLO_TRY(
+        rlo__status_prefix(check_tile(tile->dims, tile->rank), "tile %d: ", t));
   }
   if (layout->tail_alignment_elems < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,

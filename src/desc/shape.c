@@ -56,6 +56,18 @@ static rlo_status measure(const rlo_shape *shape,
   return RLO_OK;
 }
 
+/* A shape without a layout as yet; not validated. */
+static rlo_shape begin(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
+  rlo_shape shape;
+  memset(&shape, 0, sizeof shape);
+  shape.dtype = dtype;
+  shape.rank = rank;
+  for (int32_t k = 0; k < rank && k < RLO_MAX_RANK; ++k) {
+    shape.dims[k] = dims[k];
+  }
+  return shape;
+}
+
 rlo_status rlo_shape_make(rlo_dtype dtype,
                           const int64_t *dims,
                           int32_t rank,
@@ -71,16 +83,9 @@ rlo_status rlo_shape_make_with_layout(rlo_dtype dtype,
                                       rlo_shape *out_shape) {
   RLO_REQUIRE(layout, out_shape);
   RLO_REQUIRE_LIST(dims, rank);
-  RLO_TRY(rlo_layout_validate(layout, dims, rank, dtype));
-  rlo_shape shape;
-  memset(&shape, 0, sizeof shape);
-  shape.dtype = dtype;
-  shape.rank = rank;
-  if (rank > 0) {
-    memcpy(shape.dims, dims, (size_t)rank * sizeof dims[0]);
-  }
+  rlo_shape shape = begin(dtype, dims, rank);
   shape.layout = *layout;
-  if (shape.layout.element_size_bits == rlo_dtype_storage_bits(dtype)) {
+  if (layout->element_size_bits == rlo_dtype_storage_bits(dtype)) {
     shape.layout.element_size_bits = 0;
   }
   RLO_TRY(rlo_shape_validate(&shape));
@@ -153,13 +158,9 @@ rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
                                   rlo_shape *out_shape) {
   RLO_REQUIRE(out_shape);
   RLO_REQUIRE_LIST(dims, rank);
-  rlo_shape shape;
-  memset(&shape, 0, sizeof shape);
-  shape.dtype = dtype;
-  shape.rank = rank;
+  rlo_shape shape = begin(dtype, dims, rank);
   shape.layout = rlo_layout_row_major(rank);
   for (int32_t k = 0; k < rank && k < RLO_MAX_RANK; ++k) {
-    shape.dims[k] = dims[k];
     shape.is_dynamic[k] =
         is_dynamic != NULL ? is_dynamic[k] : dims[k] == RLO_DIM_UNBOUNDED;
   }
