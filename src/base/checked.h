@@ -34,10 +34,7 @@ static inline size_t rlo__min_size(size_t a, size_t b) {
 
 /** |a|; INT64_MAX for INT64_MIN. */
 static inline int64_t rlo__abs(int64_t a) {
-  if (a == INT64_MIN) {
-    return INT64_MAX;
-  }
-  return a < 0 ? -a : a;
+  return a == INT64_MIN ? INT64_MAX : a < 0 ? -a : a;
 }
 
 static inline bool rlo__add(int64_t a, int64_t b, int64_t *out) {

@@ -212,15 +212,11 @@ static bool make(const char *path) {
 /** Creates a directory and its parent where they do not exist. */
 static rlo_status create_directory(const char *path) {
   const char *slash = strrchr(path, '/');
+  char parent[PATH_MAX];
   bool is_made = make(path);
   if (!is_made && errno == ENOENT && slash != NULL && slash != path) {
-    char *parent = rlo__alloc_string(path);
-    if (parent == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-    parent[slash - path] = '\0';
+    (void)snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
     is_made = make(parent) && make(path);
-    rlo__free(parent);
   }
   return is_made ? RLO_OK
                  : rlo__file_fail("cannot create the directory", path, errno);
