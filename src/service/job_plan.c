@@ -314,76 +314,67 @@ static void plan_in_place(const rlo_problem *problem,
   }
 }
 
-static rlo_status plan_one(const rlo_problem *problem,
-                           const rlo__job_setting *setting,
-                           const rlo__piece_budget *budget,
-                           rlo__job_plan *out) {
-  rlo__pass *pass = &out->passes[0];
-  RLO_TRY(rlo__piece_plan_make(problem,
-                               &setting->traits[RLO__SIDE_SOURCE],
-                               &setting->traits[RLO__SIDE_DESTINATION],
-                               budget,
-                               &pass->plan));
-  pass->staging = rlo__piece_plan_staging(&pass->plan, budget);
-  out->host_bytes = pass->staging.bytes;
-  return RLO_OK;
-}
-
-static void take_two(const rlo__piece_plan plans[2],
-                     const rlo__piece_budget *budget,
-                     rlo__job_plan *out) {
-  rlo__pass *first = &out->passes[0];
-  rlo__pass *second = &out->passes[1];
-  *second = *first;
-  /* Its pieces are copies, and start and end on the host. */
-  second->num_lanes = 0;
-  second->copies = false;
-  first->plan = plans[0];
-  second->plan = plans[1];
-  first->staging = rlo__piece_plan_staging(&first->plan, budget);
-  rlo__piece_budget on_host = *budget;
-  on_host.copies = false;
-  second->staging = rlo__piece_plan_staging(&second->plan, &on_host);
+/* Makes two passes of one. The pieces of the second are copies, and start and
+ * end on the host. */
+static void take_two(const rlo__piece_plan plans[2], rlo__job_plan *out) {
   out->num_passes = 2;
   out->scratch_bytes = plans[0].shift_bytes;
-  out->host_bytes = rlo__max(first->staging.bytes, second->staging.bytes);
+  out->passes[1] = out->passes[0];
+  out->passes[0].plan = plans[0];
+  out->passes[1].plan = plans[1];
+  out->passes[1].num_lanes = 0;
+  out->passes[1].copies = false;
 }
 
 /* Plans one pass or two: those that are asked for, or the faster. */
-static rlo_status plan_passes(const rlo_problem *problem,
-                              const rlo__job_setting *setting,
-                              int64_t wanted,
-                              const rlo__piece_budget *budget,
-                              rlo__job_plan *out) {
-  bool is_staged = !budget->is_memory[0] && !budget->is_memory[1];
+static rlo_status choose_passes(const rlo_problem *problem,
+                                const rlo__job_setting *setting,
+                                int64_t wanted,
+                                const rlo__piece_budget *budget,
+                                rlo__job_plan *out) {
+  const rlo_storage_traits *src = &setting->traits[RLO__SIDE_SOURCE];
+  const rlo_storage_traits *dst = &setting->traits[RLO__SIDE_DESTINATION];
+  rlo__piece_plan *one = &out->passes[0].plan;
   if (wanted == 1 ||
-      (wanted == 0 && (!is_staged || budget->scratch_bytes == 0))) {
-    return plan_one(problem, setting, budget, out);
+      (wanted == 0 && (budget->is_memory[0] || budget->is_memory[1] ||
+                       budget->scratch_bytes == 0))) {
+    return rlo__piece_plan_make(problem, src, dst, budget, one);
   }
-  const rlo_storage_traits *traits = setting->traits;
-  const int64_t good[2] = {traits[RLO__SIDE_SOURCE].good_read_bytes,
-                           traits[RLO__SIDE_DESTINATION].good_write_bytes};
+  const int64_t good[2] = {src->good_read_bytes, dst->good_write_bytes};
   rlo__piece_plan *two = rlo__alloc_array(2, sizeof *two);
   if (two == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  rlo_status status =
-      rlo__piece_plan_make_two(problem, &traits[0], &traits[1], budget, two);
+  rlo_status status = rlo__piece_plan_make_two(problem, src, dst, budget, two);
   bool is_better = status == RLO_OK;
   if (wanted == 0) {
-    status = plan_one(problem, setting, budget, out);
-    is_better =
-        is_better && (status != RLO_OK ||
-                      rlo__piece_plan_cost(&two[0], good) +
-                              rlo__piece_plan_cost(&two[1], good) <
-                          rlo__piece_plan_cost(&out->passes[0].plan, good));
+    status = rlo__piece_plan_make(problem, src, dst, budget, one);
+    is_better = is_better && (status != RLO_OK ||
+                              rlo__piece_plan_cost(&two[0], good) +
+                                      rlo__piece_plan_cost(&two[1], good) <
+                                  rlo__piece_plan_cost(one, good));
   }
   if (is_better) {
-    take_two(two, budget, out);
+    take_two(two, out);
     status = RLO_OK;
   }
   rlo__free(two);
   return status;
+}
+
+static rlo_status plan_passes(const rlo_problem *problem,
+                              const rlo__job_setting *setting,
+                              int64_t wanted,
+                              rlo__piece_budget budget,
+                              rlo__job_plan *out) {
+  RLO_TRY(choose_passes(problem, setting, wanted, &budget, out));
+  for (int32_t n = 0; n < out->num_passes; ++n) {
+    rlo__pass *pass = &out->passes[n];
+    budget.copies = pass->copies;
+    pass->staging = rlo__piece_plan_staging(&pass->plan, &budget);
+    out->host_bytes = rlo__max(out->host_bytes, pass->staging.bytes);
+  }
+  return RLO_OK;
 }
 
 rlo_status rlo__job_plan_make(const rlo_problem *problem,
@@ -415,19 +406,12 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
                   .index_bytes = index_bytes,
                   .copies = limits->copies};
   bool is_in_place = pass->is_in_memory[0] && pass->is_in_memory[1];
-  if (rlo_problem_is_empty(problem)) {
-    count_whole(problem, &pass->plan);
-    pass->plan.num_boxes = pass->plan.num_pieces = 0;
-    pass->plan.bytes_read = pass->plan.bytes_written = 0;
-    out->settings.passes = 1;
-    out->settings.scratch_bytes = 0;
-    return RLO_OK;
-  }
-  if (!setting->are_indices_in_memory &&
+  bool is_empty = rlo_problem_is_empty(problem);
+  if (!setting->are_indices_in_memory && !is_empty &&
       !rlo__round_up(index_bytes, RLO__STAGING_ALIGNMENT, &out->index_bytes)) {
     return rlo__fail_overflow("the memory of the indices");
   }
-  if (is_in_place && limits->num_lanes <= 1) {
+  if (is_in_place && limits->num_lanes <= 1 && !is_empty) {
     plan_in_place(problem, setting, pass);
   } else {
     const rlo__journal_settings *settings = &out->settings;
@@ -443,8 +427,8 @@ rlo_status rlo__job_plan_make(const rlo_problem *problem,
         .is_memory = {pass->is_in_memory[0], pass->is_in_memory[1]},
         .copies = limits->copies,
         .scratch_bytes = settings->scratch_bytes};
-    rlo_status status =
-        plan_passes(problem, setting, settings->passes, &budget, out);
+    rlo_status status = plan_passes(
+        problem, setting, is_empty ? 1 : settings->passes, budget, out);
     if (status != RLO_OK) {
       /* The job of the journal could be planned with these settings. */
       return setting->resumed != NULL && status != RLO_OUT_OF_MEMORY

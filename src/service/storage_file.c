@@ -345,11 +345,8 @@ static const char *type_of(mode_t mode) {
                           : "no regular file";
 }
 
-/** Checks the descriptor and what it is open for. */
-static rlo_status check_fd(int fd,
-                           bool *out_can_read,
-                           bool *out_can_write,
-                           int64_t *out_file_bytes) {
+/** Checks the descriptor and gets the mode that it is open in. */
+static rlo_status check_fd(int fd, int *out_mode, int64_t *out_file_bytes) {
   int flags = fcntl(fd, F_GETFL);
   struct stat st;
   if (flags < 0 || fstat(fd, &st) != 0) {
@@ -362,10 +359,8 @@ static rlo_status check_fd(int fd,
                     fd,
                     type_of(st.st_mode));
   }
-  int mode = flags & O_ACCMODE;
-  *out_can_read = mode == O_RDONLY || mode == O_RDWR;
-  *out_can_write = mode == O_WRONLY || mode == O_RDWR;
-  if (*out_can_write && (flags & O_APPEND) != 0) {
+  *out_mode = flags & O_ACCMODE;
+  if (*out_mode != O_RDONLY && (flags & O_APPEND) != 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "descriptor %d is open for appending (O_APPEND): the "
                     "system would write at the end, whatever the position",
@@ -432,11 +427,11 @@ rlo_status rlo_storage_from_fd(int fd,
                                rlo_storage **out_storage) {
   RLO_REQUIRE(out_storage);
   *out_storage = NULL;
-  bool can_read, can_write;
+  int mode;
   int64_t file_bytes;
   rlo_storage_traits traits;
-  RLO_TRY(check_fd(fd, &can_read, &can_write, &file_bytes));
-  RLO_TRY(read_hints(hints, bytes, can_write, &traits));
+  RLO_TRY(check_fd(fd, &mode, &file_bytes));
+  RLO_TRY(read_hints(hints, bytes, mode != O_RDONLY, &traits));
   RLO_TRY(check_part(fd, offset, bytes, traits.is_read_only, file_bytes));
   file_storage *made = rlo__alloc(sizeof *made);
   if (made == NULL) {
@@ -457,7 +452,7 @@ rlo_status rlo_storage_from_fd(int fd,
     return status;
   }
   rlo__storage_init(&made->storage, &file_kind, &traits);
-  made->storage.is_write_only = !can_read;
+  made->storage.is_write_only = mode == O_WRONLY;
   made->offset = offset;
   if (traits.is_direct) {
     status = rlo__cached_file_open_direct(&made->file, path_of(own, path));
