@@ -6,7 +6,7 @@
 
 #include "ir/piece.h"
 #include "relayout/storage.h"
-#include "service/piece_tally.h"
+#include "service/piece_grid.h"
 
 /**
  * How a problem is cut. On two levels: a *box* is a part of the problem whose

@@ -14,7 +14,6 @@
 #include "ir/validate.h"
 #include "service/piece_grid.h"
 #include "service/piece_growth.h"
-#include "service/piece_tally.h"
 
 #define SRC RLO__SIDE_SOURCE
 #define DST RLO__SIDE_DESTINATION

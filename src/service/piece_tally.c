@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/piece_tally.h"
+#include "service/piece_grid.h"
 
 #include <string.h>
 

@@ -51,19 +51,103 @@ static rlo_status trim_side(rlo_problem *problem,
   return rlo__problem_rebase(problem, side, &lattice, problem);
 }
 
+/* --------------------------------------------------------------- transfers */
+
+/* The length of a dim; the one behind the last is that of a run's bytes. */
+static int64_t length_of(const rlo__lattice *lattice, int32_t dim) {
+  return dim < lattice->num_dims ? lattice->extents[dim] : lattice->run_bytes;
+}
+
+/* Cuts runs into parts of about equal length, so that none is a small rest: at
+ * pages, where they are long, so that what begins with one goes on with one. */
+static int64_t cut_run(int64_t run_bytes,
+                       int64_t target_bytes,
+                       int64_t granule_bytes) {
+  const int64_t page_bytes = 4096;
+  int64_t step = rlo__ceil_div(page_bytes, granule_bytes) * granule_bytes;
+  step = step <= target_bytes ? step : granule_bytes;
+  int64_t most = rlo__max(1, target_bytes / step) * step;
+  int64_t equal = rlo__ceil_div(run_bytes, rlo__ceil_div(run_bytes, most));
+  return rlo__ceil_div(equal, step) * step;
+}
+
+/* Cuts a lattice, into 0 transfers if it has no byte. Each has at most
+ * target_bytes, or one granule, at multiples of which runs are cut. */
+static rlo__transfers cut_lattice(const rlo__lattice *lattice,
+                                  int64_t target_bytes,
+                                  int64_t granule_bytes) {
+  rlo__transfers made = {.dim = lattice->num_dims, .bytes = 1};
+  if (lattice->run_bytes == 0) {
+    return made;
+  }
+  while (made.dim > 0 &&
+         made.bytes <= target_bytes / length_of(lattice, made.dim)) {
+    made.bytes *= length_of(lattice, made.dim--);
+  }
+  int64_t length = length_of(lattice, made.dim);
+  bool is_run_cut = made.dim == lattice->num_dims && length > target_bytes;
+  made.part = is_run_cut
+                  ? cut_run(length, target_bytes, granule_bytes)
+                  : rlo__min(length, rlo__max(1, target_bytes / made.bytes));
+  made.parts = made.count = rlo__ceil_div(length, made.part);
+  for (int32_t d = 0; d < made.dim; ++d) {
+    made.count *= lattice->extents[d];
+  }
+  return made;
+}
+
+/* Gets transfer number `number`, and where its bytes lie in packed memory. */
+static rlo__lattice get_transfer(const rlo__transfers *transfers,
+                                 const rlo__lattice *lattice,
+                                 int64_t number,
+                                 int64_t *out_packed) {
+  rlo__lattice one = *lattice;
+  int32_t cut = transfers->dim;
+  bool is_run_cut = cut == lattice->num_dims;
+  int64_t at = number % transfers->parts * transfers->part;
+  int64_t rest = number / transfers->parts;
+  int64_t length = rlo__min(transfers->part, length_of(lattice, cut) - at);
+  int64_t bytes = transfers->bytes * length_of(lattice, cut);
+  *out_packed = transfers->bytes * at;
+  one.base_byte += at * (is_run_cut ? 1 : lattice->strides[cut]);
+  *(is_run_cut ? &one.run_bytes : &one.extents[cut]) = length;
+  /* The dims before are at one index each. */
+  for (int32_t d = cut - 1; d >= 0; --d) {
+    int64_t index = rest % lattice->extents[d];
+    rest /= lattice->extents[d];
+    one.base_byte += index * lattice->strides[d];
+    *out_packed += index * bytes;
+    bytes *= lattice->extents[d];
+  }
+  one.num_dims = lattice->num_dims - cut;
+  memmove(one.extents, one.extents + cut, sizeof bytes * (size_t)one.num_dims);
+  memmove(one.strides, one.strides + cut, sizeof bytes * (size_t)one.num_dims);
+  return one;
+}
+
+/* Moves a transfer of a box. */
+static rlo_status move_transfer(const rlo__box *box,
+                                const rlo__transfers *transfers,
+                                int64_t number,
+                                rlo_storage *storage,
+                                bool is_write,
+                                int64_t *out_bytes) {
+  int64_t at;
+  rlo__lattice one = get_transfer(transfers, &box->lattice, number, &at);
+  *out_bytes = rlo__lattice_bytes(&one);
+  return rlo__storage_transfer(storage, &one, box->memory + at, is_write);
+}
+
 /* ------------------------------------------------------------------- boxes */
 
 static rlo__transfers cut(const rlo__lattice *lattice,
                           const rlo_storage *of,
                           bool is_read) {
-  rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  rlo_status status = rlo_storage_get_traits(of, &traits);
-  (void)status;
-  int64_t good = is_read ? traits.good_read_bytes : traits.good_write_bytes;
+  const rlo_storage_traits *traits = &of->traits;
+  int64_t good = is_read ? traits->good_read_bytes : traits->good_write_bytes;
   int64_t target = rlo__min(rlo__thresholds.service_transfer_bytes,
                             rlo__lattice_bytes(lattice) / TRANSFERS_OF_BOX);
-  return rlo__transfers_make(
-      lattice, rlo__max(good, target), traits.granule_bytes);
+  return cut_lattice(lattice, rlo__max(good, target), traits->granule_bytes);
 }
 
 /* Finds the bytes of a box that is staged. */
@@ -217,22 +301,132 @@ static rlo_status read_piece(rlo__pipeline *pipeline,
                         : RLO_OK;
 }
 
-/** For load_gaps. */
-typedef struct gaps {
-  rlo__slot *slot;
-  rlo__work *work;
-} gaps;
-
 /* Puts into a piece's destination what it may leave untouched. */
-static rlo_status load_gaps(void *payload) {
-  const gaps *g = payload;
-  const rlo__piece_side *dst = &g->slot->sides[RLO__SIDE_DESTINATION];
-  if (!g->slot->loads_gaps) {
+static rlo_status load_gaps(const rlo__slot *slot, rlo__work *work) {
+  const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
+  if (!slot->loads_gaps) {
     memset(dst->memory, 0, (size_t)dst->bytes);
     return RLO_OK;
   }
-  return transfer_side(g->slot, dst, false, &g->work->bytes_read);
+  return transfer_side(slot, dst, false, &work->bytes_read);
 }
+
+/* ------------------------------------------------------------------- lanes */
+
+rlo_status rlo__lane_init(rlo__lane *lane, rlo_context *context, bool copies) {
+  lane->copies = copies || rlo_context_device_info(context)->device_class !=
+                               RLO_DEVICE_CLASS_CPU;
+  return rlo__place_create(context, NULL, false, &lane->place);
+}
+
+void rlo__lane_deinit(rlo__lane *lane) {
+  if (lane->place != NULL) {
+    rlo__lane_trim(lane);
+    rlo__place_release(lane->place);
+  }
+}
+
+int64_t rlo__lane_buffer_bytes(const rlo__lane *lane) {
+  return lane->src.bytes + lane->dst.bytes + lane->indices.bytes;
+}
+
+static void release_buffer(rlo__lane *lane, rlo__free_buffer *b) {
+  rlo_buffer_release(lane->place->context, b->buffer);
+  *b = (rlo__free_buffer){NULL, 0};
+}
+
+void rlo__lane_trim(rlo__lane *lane) {
+  release_buffer(lane, &lane->src);
+  release_buffer(lane, &lane->dst);
+  release_buffer(lane, &lane->indices);
+  lane->index_number = 0;
+}
+
+/* A memory of a side; NULL for 0 bytes. */
+static rlo_status open_memory(rlo__lane *lane,
+                              rlo__free_buffer *b,
+                              void *host,
+                              int64_t bytes,
+                              rlo__memory **out_memory) {
+  if (bytes == 0) {
+    return RLO_OK;
+  }
+  if (!lane->copies) {
+    return rlo__memory_over_host(lane->place, host, bytes, out_memory);
+  }
+  if (bytes > b->bytes) {
+    release_buffer(lane, b);
+    RLO_TRY(rlo_buffer_create(lane->place->context, bytes, &b->buffer));
+    b->bytes = bytes;
+  }
+  return rlo__memory_wrap(
+      lane->place, b->buffer, 0, bytes, 1, NULL, out_memory);
+}
+
+static rlo_status open_indices(rlo__lane *lane,
+                               const rlo__pass *pass,
+                               rlo__memory **out_memory) {
+  /* Indices are only read. */
+  void *host = (void *)(uintptr_t)pass->indices;
+  RLO_TRY(
+      open_memory(lane, &lane->indices, host, pass->index_bytes, out_memory));
+  if (lane->copies && pass->index_number != lane->index_number) {
+    lane->index_number = 0;
+    RLO_TRY(rlo__memory_write(*out_memory, host, pass->index_bytes));
+    lane->index_number = pass->index_number;
+  }
+  return RLO_OK;
+}
+
+/* Runs a piece whose memories are open: the source is copied before the
+ * destination's gaps are loaded. */
+static rlo_status run_opened(const rlo__lane *lane,
+                             const rlo__move *move,
+                             const rlo__slot *slot,
+                             rlo__work *work,
+                             void *const operands[2],
+                             rlo__memory *dst) {
+  char *memory = slot->sides[RLO__SIDE_DESTINATION].memory;
+  const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
+  if (lane->copies && src->bytes > 0) {
+    RLO_TRY(rlo__memory_write(operands[0], src->memory, src->bytes));
+  }
+  if (slot->has_gaps) {
+    RLO_TRY(load_gaps(slot, work));
+    RLO_TRY(lane->copies ? rlo__memory_write(dst, memory, dst->bytes) : RLO_OK);
+  }
+  RLO_TRY(rlo__move_run(move, operands, dst));
+  return lane->copies ? rlo__memory_read(dst, memory, dst->bytes)
+                      : rlo__memory_wait(dst);
+}
+
+/* Runs a move of the lane's place over host memory and waits for it. */
+static rlo_status run_on_lane(rlo__lane *lane,
+                              const rlo__move *move,
+                              const rlo__pass *pass,
+                              const rlo__slot *slot,
+                              rlo__work *work) {
+  const rlo__piece_side *from = &slot->sides[RLO__SIDE_SOURCE];
+  const rlo__piece_side *to = &slot->sides[RLO__SIDE_DESTINATION];
+  rlo__memory *src = NULL;
+  rlo__memory *indices = NULL;
+  rlo__memory *dst = NULL;
+  rlo_status status;
+  RLO_TRY_GOTO(open_memory(lane, &lane->src, from->memory, from->bytes, &src));
+  RLO_TRY_GOTO(open_memory(lane, &lane->dst, to->memory, to->bytes, &dst));
+  if (rlo_problem_loads(&slot->problem) && pass->index_bytes > 0) {
+    RLO_TRY_GOTO(open_indices(lane, pass, &indices));
+  }
+  void *const operands[] = {src, indices};
+  status = run_opened(lane, move, slot, work, operands, dst);
+fail:
+  rlo__memory_free(dst);
+  rlo__memory_free(indices);
+  rlo__memory_free(src);
+  return status;
+}
+
+/* -------------------------------------------------------------------- runs */
 
 static int64_t share_of(int64_t bytes, int64_t share, int64_t num_shares) {
   return bytes / num_shares + (share < bytes % num_shares ? 1 : 0);
@@ -259,7 +453,6 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
   const rlo__piece_side *src = &slot->sides[RLO__SIDE_SOURCE];
   const rlo__piece_side *dst = &slot->sides[RLO__SIDE_DESTINATION];
   const rlo__pass *pass = pipeline->pass;
-  gaps g = {slot, work};
   rlo__move *move;
   if (dst->bytes == 0) {
     return RLO_OK;
@@ -270,26 +463,13 @@ static rlo_status run_piece(rlo__pipeline *pipeline,
                         &move));
   rlo_status status = RLO_OK;
   if (lane != NULL) {
-    const rlo__lane_piece piece = {
-        .src = src->memory,
-        .dst = dst->memory,
-        .src_bytes = src->bytes,
-        .dst_bytes = dst->bytes,
-        .indices = pass->indices,
-        .index_bytes =
-            rlo_problem_loads(&slot->problem) ? pass->index_bytes : 0,
-        .index_number = pass->index_number,
-        .load_gaps = slot->has_gaps ? load_gaps : NULL,
-        .payload = &g};
-    status = rlo__lane_run(lane, move, &piece);
-  } else {
-    if (slot->has_gaps) {
-      status = load_gaps(&g);
-    }
-    if (status == RLO_OK) {
-      status = rlo__move_run_share(
-          move, src->memory, pass->indices, dst->memory, 0, 1);
-    }
+    status = run_on_lane(lane, move, pass, slot, work);
+  } else if (slot->has_gaps) {
+    status = load_gaps(slot, work);
+  }
+  if (lane == NULL && status == RLO_OK) {
+    status = rlo__move_run_share(
+        move, src->memory, pass->indices, dst->memory, 0, 1);
   }
   rlo__move_release(move);
   return status;
@@ -305,21 +485,11 @@ static rlo_status do_now(rlo__pipeline *pipeline,
     case RLO__WORK_OPEN:
       return open_box(pipeline, box);
     case RLO__WORK_LOAD:
-      return rlo__transfers_do(&box->loads,
-                               &box->lattice,
-                               work->number,
-                               storage,
-                               box->memory,
-                               false,
-                               &work->bytes_read);
+      return move_transfer(
+          box, &box->loads, work->number, storage, false, &work->bytes_read);
     case RLO__WORK_STORE:
-      return rlo__transfers_do(&box->stores,
-                               &box->lattice,
-                               work->number,
-                               storage,
-                               box->memory,
-                               true,
-                               &work->bytes_written);
+      return move_transfer(
+          box, &box->stores, work->number, storage, true, &work->bytes_written);
     case RLO__WORK_READ:
       return read_piece(pipeline, work->slot, work);
     case RLO__WORK_RUN:

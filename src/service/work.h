@@ -2,11 +2,41 @@
 #ifndef RLO_SERVICE_WORK_H
 #define RLO_SERVICE_WORK_H
 
+#include "move/move.h"
 #include "relayout/service.h"
 #include "service/journal.h"
-#include "service/lane.h"
 #include "service/piece_plan.h"
-#include "service/transfers.h"
+
+/**
+ * A context that runs pieces, one after the other on a queue of its own: one
+ * thread's, which waits for each. Where the device shares the host's memory a
+ * piece runs where it lies; else it is copied to buffers and back.
+ */
+typedef struct rlo__lane {
+  rlo__place *place;
+  /** Pieces are copied; the memory that they come from and go to may then be
+   * the same. */
+  bool copies;
+  /** Buffers, which stay for the next piece and grow. */
+  rlo__free_buffer src, dst, indices;
+  /** The number of the indices that their buffer holds; 0: none. */
+  uint64_t index_number;
+} rlo__lane;
+
+/** Retains the context. @param copies  to buffers and back, whatever the device
+ *  is. @return RLO_OK; RLO_OUT_OF_MEMORY; RLO_DEVICE. */
+RLO_NODISCARD rlo_status rlo__lane_init(rlo__lane *lane,
+                                        rlo_context *context,
+                                        bool copies);
+
+/** A zeroed one is legal. */
+void rlo__lane_deinit(rlo__lane *lane);
+
+/** Bytes of the buffers. */
+int64_t rlo__lane_buffer_bytes(const rlo__lane *lane);
+
+/** Releases the buffers. */
+void rlo__lane_trim(rlo__lane *lane);
 
 /**
  * One pass of a job over its bytes: a plan of pieces, and where they come from
@@ -83,6 +113,20 @@ typedef enum rlo__box_stage {
 typedef struct rlo__box_works {
   int64_t count, num_taken, num_done;
 } rlo__box_works;
+
+/**
+ * A lattice of a storage, cut into transfers of about equal bytes, which many
+ * threads make at once. Each is a lattice itself, whose packed bytes are a
+ * contiguous part of the whole's.
+ */
+typedef struct rlo__transfers {
+  int64_t count;
+  /** The dim that is cut into `parts` parts of `part` indices of `bytes` packed
+   *  bytes each. Those before it have one index in each transfer, those behind
+   *  it are whole. If it is num_dims, runs are cut. */
+  int32_t dim;
+  int64_t part, parts, bytes;
+} rlo__transfers;
 
 /** The memory of a box, and the box that is in it. */
 typedef struct rlo__box {

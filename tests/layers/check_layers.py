@@ -45,7 +45,7 @@ FLOORS = {
                     "piece_tally",
                     "piece_plan", "piece_growth", "piece_search",
                     "piece_bands", "journal",
-                    "transfers", "lane", "work", "pipeline", "job_plan", "job",
+                    "work", "pipeline", "job_plan", "job",
                     "service", "submit"]),
     "exchange": (7, ["message_list", "agreement", "state", "ends",
                      "run", "exchange"]),
