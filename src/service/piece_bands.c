@@ -164,20 +164,26 @@ static void set_tile(bands *b, int32_t axis, int64_t extent) {
   align(b, axis, b->bands);
 }
 
-static rlo_status fits(const bands *b, int64_t slot_bytes, bool *out_fits) {
+/* The bytes of a tile that a slot holds, and those of both sides together. */
+static rlo_status measure_tile(const bands *b,
+                               int64_t *out_slot_bytes,
+                               int64_t *out_bytes) {
   int64_t src;
   int64_t dst;
   RLO_TRY(part_bytes(b, SRC, b->tiles, &src));
   RLO_TRY(part_bytes(b, DST, b->tiles, &dst));
-  *out_fits = dst <= slot_bytes && (!b->budget->copies || src <= slot_bytes) &&
-              rlo__add_capped(src, dst) <= b->budget->piece_bytes;
+  *out_slot_bytes = b->budget->copies ? rlo__max(src, dst) : dst;
+  *out_bytes = rlo__add_capped(src, dst);
   return RLO_OK;
 }
 
 /* Halves tiles until one fits. */
 static rlo_status shrink_tiles(bands *b, int64_t slot_bytes, bool *out_fits) {
   for (;;) {
-    RLO_TRY(fits(b, slot_bytes, out_fits));
+    int64_t slot;
+    int64_t bytes;
+    RLO_TRY(measure_tile(b, &slot, &bytes));
+    *out_fits = slot <= slot_bytes && bytes <= b->budget->piece_bytes;
     int32_t widest = -1;
     for (int32_t a = 0; a < b->problem.num_axes; ++a) {
       if (b->tiles[a] > b->atoms[a] &&
@@ -212,13 +218,11 @@ static rlo_status find_slot(bands *b, int64_t slots, int64_t *out_bytes) {
   int64_t unit = budget->alignment_bytes;
   int64_t share = rlo__min(budget->host_bytes / 4 / slots,
                            rlo__thresholds.service_tile_bytes);
-  int64_t src;
-  int64_t dst;
+  int64_t tile;
+  int64_t bytes;
   int64_t box = rlo__min(budget->host_bytes / 2, budget->box_bytes);
   RLO_TRY(fill_parts(b, box, box));
-  RLO_TRY(part_bytes(b, SRC, b->tiles, &src));
-  RLO_TRY(part_bytes(b, DST, b->tiles, &dst));
-  int64_t tile = budget->copies ? rlo__max(src, dst) : dst;
+  RLO_TRY(measure_tile(b, &tile, &bytes));
   *out_bytes = tile < share - unit ? rlo__ceil_div(tile, unit) * unit
                                    : share - share % unit;
   return RLO_OK;

@@ -25,20 +25,16 @@ rlo_status rlo__grid_count(const rlo__piece_grid *grid, int64_t *out_count) {
   return RLO_OK;
 }
 
-void rlo__grid_part(const rlo__piece_grid *grid,
-                    int32_t axis,
-                    int64_t part,
-                    int64_t *out_begin,
-                    int64_t *out_end) {
-  int64_t extent = grid->problem->extents[axis];
+rlo__range rlo__grid_part(const rlo__piece_grid *grid,
+                          int32_t axis,
+                          int64_t part) {
   int64_t box = grid->box[axis];
   int64_t piece = grid->piece[axis];
   int64_t per_box = rlo__ceil_div(box, piece);
   int64_t box_begin = part / per_box * box;
-  int64_t begin = part % per_box * piece;
-  int64_t size = rlo__min(box, extent - box_begin) - begin;
-  *out_begin = box_begin + begin;
-  *out_end = *out_begin + rlo__min(piece, size);
+  int64_t begin = box_begin + part % per_box * piece;
+  int64_t end = rlo__min(box_begin + box, grid->problem->extents[axis]);
+  return (rlo__range){begin, rlo__min(begin + piece, end)};
 }
 
 /* How far one step along an axis moves a form, in the mean. */

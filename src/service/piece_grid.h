@@ -26,12 +26,15 @@ int64_t rlo__grid_num_parts(const rlo__piece_grid *grid, int32_t axis);
 RLO_NODISCARD rlo_status rlo__grid_count(const rlo__piece_grid *grid,
                                          int64_t *out_count);
 
-/** Piece number `part` along an axis is [*out_begin, *out_end). */
-void rlo__grid_part(const rlo__piece_grid *grid,
-                    int32_t axis,
-                    int64_t part,
-                    int64_t *out_begin,
-                    int64_t *out_end);
+/** A part of an axis, or of what else is numbered. */
+typedef struct rlo__range {
+  int64_t begin, end;
+} rlo__range;
+
+/** The indices of piece number `part` along an axis. */
+rlo__range rlo__grid_part(const rlo__piece_grid *grid,
+                          int32_t axis,
+                          int64_t part);
 
 /** Orders the axes by how far they step in a side's memory, the shortest first;
  *  of a step through a quotient the mean counts. `out_steps` may be NULL. */

@@ -75,8 +75,21 @@ static bool fits(const rlo__growth_goal *goal, const look *l) {
          rlo__add_capped(bytes[0], bytes[1]) <= goal->max_sum_bytes;
 }
 
+int64_t rlo__grower_round(const rlo__grower *grower,
+                          int32_t axis,
+                          int64_t extent,
+                          int64_t most,
+                          int64_t divisor) {
+  int64_t multiple = grower->atoms[axis];
+  while (multiple < extent / divisor && multiple < 1024) {
+    multiple *= 2;
+  }
+  return rlo__round_up(extent, multiple, &extent) ? rlo__min(extent, most)
+                                                  : most;
+}
+
 /* The next larger extent: the axis in fewer parts of about equal size, by
- * 1/divisor of them, in whole atoms and round numbers. */
+ * 1/divisor of them. */
 static int64_t next_extent(const rlo__grower *grower,
                            const rlo__growth_goal *goal,
                            int32_t axis,
@@ -85,12 +98,7 @@ static int64_t next_extent(const rlo__grower *grower,
   int64_t most = goal->most[axis];
   int64_t parts = rlo__ceil_div(most, extent);
   parts -= rlo__max(parts / divisor, 1);
-  int64_t next = rlo__ceil_div(most, parts);
-  int64_t multiple = grower->atoms[axis];
-  while (multiple < next / 32 && multiple < 1024) {
-    multiple *= 2;
-  }
-  return rlo__round_up(next, multiple, &next) ? rlo__min(next, most) : most;
+  return rlo__grower_round(grower, axis, rlo__ceil_div(most, parts), most, 32);
 }
 
 /* Finds the axis whose growth is worth most; -1 if none can grow. */

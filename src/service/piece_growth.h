@@ -63,6 +63,14 @@ RLO_NODISCARD rlo_status rlo__grower_run(rlo__grower *grower,
                                          const rlo__growth_goal *goal,
                                          rlo__growth *out);
 
+/** The least extent of an axis from `extent` on in whole atoms and round
+ *  numbers, by at most 1/divisor of it more; at most `most`. */
+int64_t rlo__grower_round(const rlo__grower *grower,
+                          int32_t axis,
+                          int64_t extent,
+                          int64_t most,
+                          int64_t divisor);
+
 /** Takes the last step back; false if there is none. */
 bool rlo__growth_pop(rlo__growth *growth);
 

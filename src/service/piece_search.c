@@ -237,19 +237,6 @@ static rlo_status try_pieces(search *s,
   return write_trial(s, gathered, parts, parts);
 }
 
-/* The extent of the parts of an axis that is cut in `count`: their ends are
- * aligned, where that makes the last one but a little smaller. */
-static int64_t slice_extent(const search *s, int32_t axis, int64_t count) {
-  int64_t whole = s->problem->extents[axis];
-  int64_t extent = rlo__ceil_div(whole, count);
-  int64_t multiple = s->grower.atoms[axis];
-  while (multiple < extent / 64) {
-    multiple *= 2;
-  }
-  return rlo__round_up(extent, multiple, &extent) ? rlo__min(extent, whole)
-                                                  : whole;
-}
-
 /* Tries parts along one axis where nothing is transferred. They are equal, so
  * that those who run them end at once, and few: a kernel is slower at edges. */
 static rlo_status try_slices(search *s) {
@@ -267,8 +254,11 @@ static rlo_status try_slices(search *s) {
     int64_t extents[RLO_MAX_AXES];
     rlo__tally parts[2];
     memcpy(extents, s->problem->extents, sizeof extents);
-    extents[a] = slice_extent(s, a, count);
-    if (rlo__ceil_div(s->problem->extents[a], extents[a]) == count) {
+    /* Their ends are aligned, where the last one is but a little smaller. */
+    int64_t whole = extents[a];
+    extents[a] = rlo__grower_round(
+        &s->grower, a, rlo__ceil_div(whole, count), whole, 64);
+    if (rlo__ceil_div(whole, extents[a]) == count) {
       RLO_TRY(tally(s, extents, extents, parts));
       if (is_safe(s, &goal, extents, parts) && keeps(&goal, parts)) {
         RLO_TRY(write_trial(s, DST, parts, parts));

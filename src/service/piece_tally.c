@@ -10,17 +10,12 @@
 #include "ir/form.h"
 #include "ir/update.h"
 
-/** Pieces first to end - 1 along an axis. */
-typedef struct range {
-  int64_t first, end;
-} range;
-
 typedef struct tallier {
   const rlo__piece_grid *grid;
   rlo__problem_side side;
   int32_t num_regions;
   /** The region of the grid that is looked at. */
-  range ranges[RLO_MAX_AXES];
+  rlo__range ranges[RLO_MAX_AXES];
   rlo__tally sums;
   /** The most bytes that pieces of one kind have together. */
   int64_t most_bytes;
@@ -118,8 +113,8 @@ static int32_t longest_axis(const tallier *t,
                             int32_t best) {
   const rlo_problem *problem = t->grid->problem;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t parts = t->ranges[a].end - t->ranges[a].first;
-    int64_t most = best < 0 ? 1 : t->ranges[best].end - t->ranges[best].first;
+    int64_t parts = t->ranges[a].end - t->ranges[a].begin;
+    int64_t most = best < 0 ? 1 : t->ranges[best].end - t->ranges[best].begin;
     if (parts > most && varies(problem, form, a)) {
       best = a;
     }
@@ -210,29 +205,27 @@ static int32_t list_kinds(const tallier *t, int32_t axis, part_kind kinds[3]) {
   int64_t piece = grid->piece[axis];
   int64_t per_box = rlo__ceil_div(grid->box[axis], piece);
   int64_t last = rlo__grid_num_parts(grid, axis) - 1;
-  range r = t->ranges[axis];
-  int64_t begin;
-  int64_t end;
-  rlo__grid_part(grid, axis, last, &begin, &end);
+  rlo__range r = t->ranges[axis];
+  rlo__range end = rlo__grid_part(grid, axis, last);
   int32_t count = 0;
-  if (r.end > last && end - begin < piece) {
+  if (r.end > last && end.end - end.begin < piece) {
     kinds[count++] = (part_kind){1, last, last};
     r.end = last;
   }
-  int64_t parts = r.end - r.first;
+  int64_t parts = r.end - r.begin;
   if (grid->box[axis] % piece == 0) {
-    kinds[count] = (part_kind){parts, r.first, r.end - 1};
+    kinds[count] = (part_kind){parts, r.begin, r.end - 1};
     return count + (parts > 0);
   }
-  int64_t edges = r.end / per_box - r.first / per_box;
+  int64_t edges = r.end / per_box - r.begin / per_box;
   if (edges > 0) {
     kinds[count++] =
         (part_kind){edges,
-                    rlo__ceil_div(r.first + 1, per_box) * per_box - 1,
+                    rlo__ceil_div(r.begin + 1, per_box) * per_box - 1,
                     r.end / per_box * per_box - 1};
   }
   if (parts > edges) {
-    int64_t first = r.first % per_box == per_box - 1 ? r.first + 1 : r.first;
+    int64_t first = r.begin % per_box == per_box - 1 ? r.begin + 1 : r.begin;
     int64_t end_inner = r.end % per_box == 0 ? r.end - 1 : r.end;
     kinds[count++] = (part_kind){parts - edges, first, end_inner - 1};
   }
@@ -250,11 +243,10 @@ static rlo_status add_kinds(tallier *t,
   part_kind kinds[3];
   int32_t num_kinds = list_kinds(t, axis, kinds);
   for (int32_t k = 0; k < num_kinds; ++k) {
-    int64_t ignored;
-    rlo__grid_part(
-        t->grid, axis, kinds[k].last, &t->last_begins[axis], &ignored);
-    rlo__grid_part(
-        t->grid, axis, kinds[k].first, &t->begins[axis], &t->ends[axis]);
+    rlo__range first = rlo__grid_part(t->grid, axis, kinds[k].first);
+    t->last_begins[axis] = rlo__grid_part(t->grid, axis, kinds[k].last).begin;
+    t->begins[axis] = first.begin;
+    t->ends[axis] = first.end;
     RLO_TRY(add_kinds(
         t, axis + 1, rlo__mul_capped(count, kinds[k].count), is_bound));
   }
@@ -273,9 +265,8 @@ static rlo_status find_difference(tallier *t, int32_t *out_axis) {
     return RLO_OK;
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    int64_t ignored;
-    rlo__grid_part(t->grid, a, t->ranges[a].first, &t->begins[a], &ignored);
-    rlo__grid_part(t->grid, a, t->ranges[a].end - 1, &ignored, &t->ends[a]);
+    t->begins[a] = rlo__grid_part(t->grid, a, t->ranges[a].begin).begin;
+    t->ends[a] = rlo__grid_part(t->grid, a, t->ranges[a].end - 1).end;
   }
   RLO_TRY(rlo__problem_restrict_box(problem, t->begins, t->ends, &t->part));
   rlo_form through_terms = *rlo__side_form(problem, t->side);
@@ -325,11 +316,11 @@ static rlo_status add_region(tallier *t) {
   if (is_bound) {
     return add_kinds(t, 0, 1, true);
   }
-  range whole = t->ranges[axis];
-  int64_t middle = whole.first + (whole.end - whole.first) / 2;
+  rlo__range whole = t->ranges[axis];
+  int64_t middle = whole.begin + (whole.end - whole.begin) / 2;
   t->ranges[axis].end = middle;
   RLO_TRY(add_region(t));
-  t->ranges[axis] = (range){middle, whole.end};
+  t->ranges[axis] = (rlo__range){middle, whole.end};
   RLO_TRY(add_region(t));
   t->ranges[axis] = whole;
   return RLO_OK;
@@ -363,7 +354,7 @@ static rlo_status tally(tallier *t) {
   }
   t->sums.is_granular = steps_in_granules(t);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    t->ranges[a] = (range){0, rlo__grid_num_parts(t->grid, a)};
+    t->ranges[a] = (rlo__range){0, rlo__grid_num_parts(t->grid, a)};
   }
   return add_region(t);
 }

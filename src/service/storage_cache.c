@@ -278,11 +278,12 @@ static bool is_aligned(const rlo__cached_file *file, const void *memory) {
   return (uintptr_t)memory % (uintptr_t)file->memory_alignment == 0;
 }
 
-int64_t rlo__direct_read(rlo__cached_file *file,
+int64_t rlo__direct_move(rlo__cached_file *file,
                          int64_t position,
                          int64_t bytes,
                          struct iovec **parts,
-                         int *num_parts) {
+                         int *num_parts,
+                         bool is_write) {
   const int64_t bounce_bytes = rlo__thresholds.service_bounce_bytes;
   const int64_t block = file->block_bytes;
   bounce *between = NULL;
@@ -310,8 +311,17 @@ int64_t rlo__direct_read(rlo__cached_file *file,
     const struct iovec blocks = {
         .iov_base = is_straight ? (*parts)->iov_base : (void *)between->memory,
         .iov_len = (size_t)length};
-    ssize_t count =
-        rlo__calls_read(file->calls, file->direct_fd, at - skipped, &blocks, 1);
+    if (is_write && !is_straight) {
+      memcpy(between->memory, (*parts)->iov_base, (size_t)wanted);
+    }
+    ssize_t count;
+    do {
+      count =
+          is_write
+              ? file->calls->write(
+                    file->direct_fd, blocks.iov_base, blocks.iov_len, at)
+              : file->calls->read(file->direct_fd, &blocks, 1, at - skipped);
+    } while (count < 0 && errno == EINTR);
     if (count < 0) {
       /* A position or memory that the device does not take after all. */
       done = errno == EINVAL ? done : -1;
@@ -323,50 +333,12 @@ int64_t rlo__direct_read(rlo__cached_file *file,
     if (got <= 0) {
       break;
     }
-    if (is_straight) {
+    if (is_straight || is_write) {
       rlo__parts_advance(parts, num_parts, got);
     } else {
       copy_into_parts(parts, num_parts, between->memory + skipped, got);
     }
     done += got;
-  }
-  give_back(file, between);
-  return done;
-}
-
-int64_t rlo__direct_write(rlo__cached_file *file,
-                          int64_t position,
-                          int64_t bytes,
-                          const char *from) {
-  bounce *between = NULL;
-  int64_t done = 0;
-  bool is_short = false;
-  if (!is_aligned(file, from)) {
-    between = take_bounce(file);
-    if (between == NULL) {
-      return 0;
-    }
-  }
-  while (done < bytes && !is_short) {
-    int64_t length = bytes - done;
-    const char *data = from + done;
-    if (between != NULL) {
-      length = rlo__min(length, rlo__thresholds.service_bounce_bytes);
-      memcpy(between->memory, data, (size_t)length);
-      data = between->memory;
-    }
-    ssize_t count = file->calls->write(
-        file->direct_fd, data, (size_t)length, position + done);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
-    if (count < 0) {
-      done = errno == EINVAL ? done : -1;
-      break;
-    }
-    done += count;
-    /* The rest is no whole block any more, or the next call says why. */
-    is_short = count % file->block_bytes != 0 || count == 0;
   }
   give_back(file, between);
   return done;

@@ -130,23 +130,19 @@ void rlo__cached_file_set_lost(rlo__cached_file *file, int error);
 void rlo__parts_advance(struct iovec **parts, int *num_parts, int64_t bytes);
 
 /**
- * Reads `bytes` bytes directly, at a position in the file, into parts, which go
- * on by what is returned.
- * @return how many bytes were read; fewer than `bytes` where the file ends, or
- *         the system transfers less or refuses: the rest is to be read
+ * Moves `bytes` bytes directly between a position in the file and parts, which
+ * go on by what is returned. A write is of one part, and its position and bytes
+ * are multiples of a block.
+ * @return how many bytes were moved; fewer than `bytes` where the file ends, or
+ *         the system transfers less or refuses: the rest is to be moved
  *         otherwise. -1 with errno set on failure.
  */
-int64_t rlo__direct_read(rlo__cached_file *file,
+int64_t rlo__direct_move(rlo__cached_file *file,
                          int64_t position,
                          int64_t bytes,
                          struct iovec **parts,
-                         int *num_parts);
-
-/** The same for a write. Position and bytes are multiples of a block. */
-int64_t rlo__direct_write(rlo__cached_file *file,
-                          int64_t position,
-                          int64_t bytes,
-                          const char *from);
+                         int *num_parts,
+                         bool is_write);
 
 /** Note bytes that were read, or written, through the page cache, at a position
  *  in the file. */

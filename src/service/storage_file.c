@@ -49,6 +49,11 @@ static const char *path_of(int fd, path_text path) {
   return path;
 }
 
+static rlo_status fail_file(int fd, const char *what, int error) {
+  path_text path;
+  return rlo__file_fail(what, path_of(fd, path), error);
+}
+
 /** Records that the system failed to `verb` bytes at a position in the file. */
 static rlo_status fail(const file_storage *s,
                        const char *verb,
@@ -56,26 +61,23 @@ static rlo_status fail(const file_storage *s,
                        int64_t position,
                        int error) {
   char what[96];
-  path_text path;
   (void)snprintf(what,
                  sizeof what,
                  "cannot %s %" PRId64 " bytes at byte %" PRId64 " of",
                  verb,
                  bytes,
                  position);
-  return rlo__file_fail(what, path_of(s->file.fd, path), error);
+  return fail_file(s->file.fd, what, error);
 }
 
 static rlo_status check_lost(file_storage *s) {
   int error = atomic_load(&s->file.lost_error);
-  if (error == 0) {
-    return RLO_OK;
-  }
-  path_text path;
-  return rlo__file_fail(
-      "bytes that were written did not reach the disk: cannot sync",
-      path_of(s->file.fd, path),
-      error);
+  return error == 0
+             ? RLO_OK
+             : fail_file(s->file.fd,
+                         "bytes that were written did not reach the disk: "
+                         "cannot sync",
+                         error);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -97,7 +99,7 @@ static rlo_status read_group_now(file_storage *s, read_group *group) {
   int64_t direct_bytes = 0;
   if (s->file.direct_fd >= 0 && bytes >= rlo__thresholds.service_direct_bytes) {
     direct_bytes =
-        rlo__direct_read(&s->file, position, bytes, &parts, &num_parts);
+        rlo__direct_move(&s->file, position, bytes, &parts, &num_parts, false);
     if (direct_bytes < 0) {
       return fail(s, "read", bytes, position, errno);
     }
@@ -209,8 +211,17 @@ static rlo_status write_run(file_storage *s,
     int64_t block = s->file.block_bytes;
     head = rlo__min((block - position % block) % block, bytes);
     RLO_TRY(write_buffered(s, position, head, from));
-    direct_bytes = rlo__direct_write(
-        &s->file, position + head, (bytes - head) / block * block, from + head);
+    /* Only read. */
+    struct iovec part = {.iov_base = (char *)(uintptr_t)from + head,
+                         .iov_len = (size_t)(bytes - head)};
+    struct iovec *parts = &part;
+    int num_parts = 1;
+    direct_bytes = rlo__direct_move(&s->file,
+                                    position + head,
+                                    (bytes - head) / block * block,
+                                    &parts,
+                                    &num_parts,
+                                    true);
     if (direct_bytes < 0) {
       return fail(s, "write", bytes, position, errno);
     }
@@ -242,11 +253,9 @@ static rlo_status transfer(rlo_storage *storage,
 /* ------------------------------------------------------------------- others */
 
 static rlo_status look(const file_storage *s, struct stat *out_stat) {
-  if (fstat(s->file.fd, out_stat) != 0) {
-    path_text path;
-    return rlo__file_fail("cannot look at", path_of(s->file.fd, path), errno);
-  }
-  return RLO_OK;
+  return fstat(s->file.fd, out_stat) == 0
+             ? RLO_OK
+             : fail_file(s->file.fd, "cannot look at", errno);
 }
 
 /** Reserves where the file system cannot: checks that there is room now. */
@@ -442,10 +451,8 @@ rlo_status rlo_storage_from_fd(int fd,
   int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   path_text path;
   rlo_status status =
-      own < 0
-          ? rlo__file_fail(
-                "cannot duplicate the descriptor of", path_of(fd, path), errno)
-          : rlo__cached_file_init(&made->file, own);
+      own < 0 ? fail_file(fd, "cannot duplicate the descriptor of", errno)
+              : rlo__cached_file_init(&made->file, own);
   if (status != RLO_OK) {
     rlo__file_close(own);
     rlo__free(made);
