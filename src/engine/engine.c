@@ -50,7 +50,7 @@ static rlo_status register_kernel(rlo_engine *engine,
   config.struct_size = sizeof config;
   config.kernel_name = op->name;
   config.backend_name = backend_name;
-  if (op->count == NULL) {
+  if (!rlo__copy_op_has(op, RLO__COPY_HAS_RESULTS)) {
     config.output_names = one_result;
     config.num_output_names = 1;
   }

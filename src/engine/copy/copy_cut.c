@@ -68,15 +68,6 @@ static rlo_status keep_dim(cut_plan *plan, int32_t from) {
   return RLO_OK;
 }
 
-/* Takes all of the next dimension. */
-static rlo_status take_whole(cut_plan *plan) {
-  int32_t k = plan->rank++;
-  plan->begin[k] = INT64_MIN;
-  plan->end[k] = INT64_MAX;
-  plan->strides[k] = 1;
-  return keep_dim(plan, k);
-}
-
 /* Applies an entry of begin, end and strides to the next dimension. */
 static rlo_status take_entry(cut_plan *plan,
                              const rlo_shape *shape,
@@ -85,33 +76,33 @@ static rlo_status take_entry(cut_plan *plan,
                              int64_t begin,
                              int64_t end,
                              int64_t stride) {
-  int32_t k = plan->rank;
+  int32_t k = plan->rank++;
   if (k >= shape->rank) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "begin[%d] is for a dimension beyond the %d there are",
                     entry,
                     shape->rank);
   }
-  plan->rank = k + 1;
-  if (has_bit(masks->shrink_axis, entry)) {
-    int64_t n = shape->dims[k];
-    if (stride < 1) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "strides[%d]=%lld of a dimension that shrink_axis_mask "
-                      "takes one index of; it is at least 1 there",
-                      entry,
-                      (long long)stride);
-    }
-    if (begin < -n || begin >= n) {
-      return RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "begin[%d]=%lld is one index of a dimension of size %lld",
-                      entry,
-                      (long long)begin,
-                      (long long)n);
-    }
+  int64_t n = shape->dims[k];
+  bool is_one = has_bit(masks->shrink_axis, entry);
+  if (is_one && stride < 1) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "strides[%d]=%lld of a dimension that shrink_axis_mask "
+                    "takes one index of; it is at least 1 there",
+                    entry,
+                    (long long)stride);
+  }
+  if (is_one && (begin < -n || begin >= n)) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "begin[%d]=%lld is one index of a dimension of size %lld",
+                    entry,
+                    (long long)begin,
+                    (long long)n);
+  }
+  plan->strides[k] = is_one ? 1 : stride;
+  if (is_one) {
     plan->begin[k] = begin < 0 ? begin + n : begin;
     plan->end[k] = plan->begin[k] + 1;
-    plan->strides[k] = 1;
     return RLO_OK;
   }
   /* The default edges depend on the direction. */
@@ -121,8 +112,18 @@ static rlo_status take_entry(cut_plan *plan,
   plan->end[k] = !has_bit(masks->end, entry) ? end
                  : stride < 0                ? INT64_MIN
                                              : INT64_MAX;
-  plan->strides[k] = stride;
   return keep_dim(plan, k);
+}
+
+/* Takes all of the dimensions that no entry is for. */
+static rlo_status take_whole(cut_plan *plan,
+                             const rlo_shape *shape,
+                             int32_t count) {
+  static const cut_masks none = {0, 0, 0, 0, 0};
+  for (int32_t k = 0; k < count; ++k) {
+    RLO_TRY(take_entry(plan, shape, &none, 0, INT64_MIN, INT64_MAX, 1));
+  }
+  return RLO_OK;
 }
 
 static rlo_status make_plan(const rlo_shape *shape,
@@ -145,9 +146,7 @@ static rlo_status make_plan(const rlo_shape *shape,
   }
   for (int32_t e = 0; e < count; ++e) {
     if (has_bit(masks->ellipsis, e)) {
-      for (int32_t k = named; k < shape->rank; ++k) {
-        RLO_TRY(take_whole(plan));
-      }
+      RLO_TRY(take_whole(plan, shape, shape->rank - named));
     } else if (has_bit(masks->new_axis, e)) {
       RLO_TRY(keep_dim(plan, -1));
     } else {
@@ -160,23 +159,7 @@ static rlo_status make_plan(const rlo_shape *shape,
                          strides->values[e]));
     }
   }
-  while (plan->rank < shape->rank) {
-    RLO_TRY(take_whole(plan));
-  }
-  return RLO_OK;
-}
-
-static rlo_status get_strides(const rlo_attributes *attributes,
-                              int32_t count,
-                              rlo__dims *out_strides) {
-  if (rlo_attributes_find(attributes, "strides") != NULL) {
-    return rlo__dims_get_exactly(attributes, "strides", count, out_strides);
-  }
-  out_strides->count = count;
-  for (int32_t e = 0; e < count; ++e) {
-    out_strides->values[e] = 1;
-  }
-  return RLO_OK;
+  return take_whole(plan, shape, shape->rank - plan->rank);
 }
 
 static rlo_status append_strided_slice(const rlo__copy_step *step) {
@@ -186,7 +169,8 @@ static rlo_status append_strided_slice(const rlo__copy_step *step) {
   cut_plan plan = {0};
   RLO_TRY(rlo__dims_get(step->attributes, "begin", &begin));
   RLO_TRY(rlo__dims_get_exactly(step->attributes, "end", begin.count, &end));
-  RLO_TRY(get_strides(step->attributes, begin.count, &strides));
+  RLO_TRY(
+      rlo__dims_get_or(step->attributes, "strides", begin.count, 1, &strides));
   const cut_masks masks = {
       .begin = rlo__i64_or(step->attributes, "begin_mask", 0),
       .end = rlo__i64_or(step->attributes, "end_mask", 0),

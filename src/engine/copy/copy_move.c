@@ -32,18 +32,17 @@ static rlo_status place_relayout(const rlo__copy_call *call, rlo_shape *shape) {
 }
 
 static rlo_status append_transpose(const rlo__copy_step *step) {
-  int32_t rank = rlo_chain_shape(step->chain)->rank;
+  const int32_t rank = rlo_chain_shape(step->chain)->rank;
   int32_t permutation[RLO_MAX_RANK];
+  int32_t count = rank;
+  for (int32_t k = 0; k < rank; ++k) {
+    permutation[k] = rank - 1 - k;
+  }
   if (rlo_attributes_find(step->attributes, "perm") != NULL) {
     rlo__dims perm;
-    int32_t count = 0;
     RLO_TRY(rlo__dims_get_exactly(step->attributes, "perm", rank, &perm));
     RLO_TRY(rlo__axes_get(
         step->attributes, "perm", rank, true, permutation, &count));
-    return rlo_chain_transpose(step->chain, permutation);
-  }
-  for (int32_t k = 0; k < rank; ++k) {
-    permutation[k] = rank - 1 - k;
   }
   return rlo_chain_transpose(step->chain, permutation);
 }
@@ -206,115 +205,64 @@ static rlo_status append_pack(const rlo__copy_step *step) {
 /* ------------------------------------------------------------------- splits */
 
 /* Equal parts, or a list in which one -1 stands for the remainder. */
-typedef struct split_sizes {
-  int32_t count;
-  int64_t *values;
-} split_sizes;
-
-static rlo_status split_evenly(int64_t count,
-                               int64_t size,
-                               split_sizes *out_sizes) {
-  if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS || size % count != 0) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%lld equal parts of a dimension of size %lld; 1 to %d "
-                    "that divide it are possible",
-                    (long long)count,
-                    (long long)size,
-                    RLO_MAX_KERNEL_OUTPUTS);
-  }
-  for (int64_t k = 0; k < count; ++k) {
-    out_sizes->values[k] = size / count;
-  }
-  out_sizes->count = (int32_t)count;
-  return RLO_OK;
-}
-
-static rlo_status split_as_listed(const rlo_i64_list *list,
-                                  int64_t size,
-                                  split_sizes *out_sizes) {
-  if (list->count < 1 || list->count > RLO_MAX_KERNEL_OUTPUTS) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%d parts; 1 to %d are possible",
-                    list->count,
-                    RLO_MAX_KERNEL_OUTPUTS);
-  }
-  int32_t open = -1;
+static rlo_status append_split(const rlo__copy_step *step) {
+  const rlo_shape *shape = rlo_chain_shape(step->chain);
+  const rlo_attribute *parts =
+      rlo_attributes_find(step->attributes, "num_or_size_splits");
+  const bool is_even = parts->type == RLO_ATTRIBUTE_I64;
+  const int64_t count = is_even ? parts->value.i64 : parts->count;
+  int64_t sizes[RLO_MAX_KERNEL_OUTPUTS];
   int64_t sum = 0;
-  for (int32_t k = 0; k < list->count; ++k) {
-    int64_t part = list->values[k];
-    out_sizes->values[k] = part;
-    if (part == -1 && open < 0) {
+  int32_t open = -1;
+  int32_t axis = 0;
+  RLO_TRY(rlo__axis_get(step->attributes, "axis", shape->rank, &axis));
+  const int64_t size = shape->dims[axis];
+  if (count < 1 || count > RLO_MAX_KERNEL_OUTPUTS ||
+      (is_even && size % count != 0)) {
+    return is_even
+               ? RLO_FAIL(RLO_INVALID_ARGUMENT,
+                          "%lld equal parts of a dimension of size %lld; 1 to "
+                          "%d that divide it are possible",
+                          (long long)count,
+                          (long long)size,
+                          RLO_MAX_KERNEL_OUTPUTS)
+               : RLO_FAIL(RLO_INVALID_ARGUMENT,
+                          "%lld parts; 1 to %d are possible",
+                          (long long)count,
+                          RLO_MAX_KERNEL_OUTPUTS);
+  }
+  for (int32_t k = 0; k < (int32_t)count; ++k) {
+    sizes[k] = is_even ? size / count : parts->value.i64s[k];
+    if (sizes[k] == -1 && open < 0) {
       open = k;
-    } else if (part < 0 || !rlo__add(sum, part, &sum)) {
+    } else if (sizes[k] < 0 || !rlo__add(sum, sizes[k], &sum)) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "num_or_size_splits[%d]=%lld is negative or too large "
                       "(one may be -1)",
                       k,
-                      (long long)part);
+                      (long long)sizes[k]);
     }
+  }
+  if (open >= 0 && sum > size) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the parts add up to %lld, more than the dimension's %lld: "
+                    "nothing is left for -1",
+                    (long long)sum,
+                    (long long)size);
   }
   if (open >= 0) {
-    if (sum > size) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "the parts add up to %lld, more than the dimension's "
-                      "%lld: nothing is left for -1",
-                      (long long)sum,
-                      (long long)size);
-    }
-    out_sizes->values[open] = size - sum;
+    sizes[open] = size - sum;
   }
-  out_sizes->count = list->count;
-  return RLO_OK;
-}
-
-/* `out_sizes` has room for RLO_MAX_KERNEL_OUTPUTS. */
-static rlo_status get_sizes(const rlo_shape *shape,
-                            const rlo_attributes *attributes,
-                            int32_t *out_axis,
-                            split_sizes *out_sizes) {
-  RLO_TRY(rlo__axis_get(attributes, "axis", shape->rank, out_axis));
-  int64_t size = shape->dims[*out_axis];
-  const rlo_attribute *parts =
-      rlo_attributes_find(attributes, "num_or_size_splits");
-  return parts->type == RLO_ATTRIBUTE_I64
-             ? split_evenly(parts->value.i64, size, out_sizes)
-             : split_as_listed(&(rlo_i64_list){parts->value.i64s, parts->count},
-                               size,
-                               out_sizes);
-}
-
-static rlo_status append_split(const rlo__copy_step *step) {
-  int64_t values[RLO_MAX_KERNEL_OUTPUTS];
-  split_sizes sizes = {0, values};
-  int32_t axis = 0;
-  RLO_TRY(
-      get_sizes(rlo_chain_shape(step->chain), step->attributes, &axis, &sizes));
-  return rlo_chain_split(step->chain, values, sizes.count, axis, step->output);
-}
-
-static rlo_status count_split(const rlo__copy_call *call, int32_t *out_count) {
-  int64_t values[RLO_MAX_KERNEL_OUTPUTS];
-  split_sizes sizes = {0, values};
-  int32_t axis = 0;
-  RLO_TRY(rlo_shape_validate(call->inputs[0]));
-  RLO_TRY(get_sizes(call->inputs[0], call->attributes, &axis, &sizes));
-  *out_count = sizes.count;
-  return RLO_OK;
+  *step->out_count = (int32_t)count;
+  return rlo_chain_split(
+      step->chain, sizes, (int32_t)count, axis, step->output);
 }
 
 static rlo_status append_unpack(const rlo__copy_step *step) {
+  const rlo_shape *shape = rlo_chain_shape(step->chain);
   int32_t axis = 0;
-  RLO_TRY(rlo__axis_get(
-      step->attributes, "axis", rlo_chain_shape(step->chain)->rank, &axis));
-  return rlo_chain_unstack(step->chain, axis, step->output);
-}
-
-static rlo_status count_unpack(const rlo__copy_call *call, int32_t *out_count) {
-  int32_t axis = 0;
-  RLO_TRY(rlo_shape_validate(call->inputs[0]));
-  RLO_TRY(
-      rlo__axis_get(call->attributes, "axis", call->inputs[0]->rank, &axis));
-  int64_t size = call->inputs[0]->dims[axis];
+  RLO_TRY(rlo__axis_get(step->attributes, "axis", shape->rank, &axis));
+  const int64_t size = shape->dims[axis];
   if (size < 1 || size > RLO_MAX_KERNEL_OUTPUTS) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "dimension %d of size %lld would be as many results; 1 to "
@@ -323,8 +271,8 @@ static rlo_status count_unpack(const rlo__copy_call *call, int32_t *out_count) {
                     (long long)size,
                     RLO_MAX_KERNEL_OUTPUTS);
   }
-  *out_count = (int32_t)size;
-  return RLO_OK;
+  *step->out_count = (int32_t)size;
+  return rlo_chain_unstack(step->chain, axis, step->output);
 }
 
 /* -------------------------------------------------------------------- table */
@@ -456,14 +404,14 @@ const rlo__copy_op rlo__move_ops[] = {
                          RLO_ATTRIBUTE_I64 | RLO_ATTRIBUTE_LIST,
                          true},
                         {"axis", RLO_ATTRIBUTE_I64, false}),
-        .count = count_split,
+        .flags = RLO__COPY_HAS_RESULTS,
         .append = append_split,
     },
     {
         .name = "Unpack",
         RLO__COPY_INPUTS(1, 1, "value"),
         RLO__COPY_SPECS({"axis", RLO_ATTRIBUTE_I64, false}),
-        .count = count_unpack,
+        .flags = RLO__COPY_HAS_RESULTS,
         .append = append_unpack,
     },
     {.name = NULL},

@@ -11,30 +11,14 @@ static rlo_status name_op(rlo_status status, const rlo__copy_op *op) {
   return rlo__status_prefix(status, "%s: ", op->name);
 }
 
-rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
-  const rlo__copy_op *op = call->op;
-  *out_count = 1;
-  if (op->count == NULL) {
-    return RLO_OK;
-  }
-  RLO_TRY(name_op(op->count(call, out_count), op));
-  if (*out_count < 1 || *out_count > RLO_MAX_KERNEL_OUTPUTS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s: it would have %d results; 1 to %d are possible",
-                    op->name,
-                    *out_count,
-                    RLO_MAX_KERNEL_OUTPUTS);
-  }
-  return RLO_OK;
-}
-
 rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
                               rlo__input_chain_fn make_input,
                               void *inputs,
                               int32_t count,
                               const rlo_attributes *attributes,
                               int32_t output,
-                              rlo_chain **out_chain) {
+                              rlo_chain **out_chain,
+                              int32_t *out_count) {
   rlo_chain **chains = rlo__alloc_array((size_t)count, sizeof(rlo_chain *));
   if (chains == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -47,7 +31,8 @@ rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
                                (const rlo_chain *const *)(chains + 1),
                                count - 1,
                                attributes,
-                               output};
+                               output,
+                               out_count};
   RLO_TRY_GOTO(name_op(op->append(&step), op));
   *out_chain = chains[0];
   chains[0] = NULL;
@@ -67,7 +52,8 @@ static rlo_status begin_chain(void *payload, int32_t n, rlo_chain **out_chain) {
 /* Makes the chain of one result of a call. */
 static rlo_status make_chain(const rlo__copy_call *call,
                              int32_t output,
-                             rlo_chain **out_chain) {
+                             rlo_chain **out_chain,
+                             int32_t *out_count) {
   rlo__copy_call forward = *call;
   return rlo__copy_op_chain(call->op,
                             begin_chain,
@@ -75,7 +61,18 @@ static rlo_status make_chain(const rlo__copy_call *call,
                             call->num_inputs,
                             call->attributes,
                             output,
-                            out_chain);
+                            out_chain,
+                            out_count);
+}
+
+rlo_status rlo__copy_op_count(const rlo__copy_call *call, int32_t *out_count) {
+  rlo_chain *chain = NULL;
+  *out_count = 1;
+  if (rlo__copy_op_has(call->op, RLO__COPY_HAS_RESULTS)) {
+    RLO_TRY(make_chain(call, 0, &chain, out_count));
+    rlo_chain_release(chain);
+  }
+  return RLO_OK;
 }
 
 rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
@@ -92,7 +89,8 @@ rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                    op);
   }
   rlo_chain *chain = NULL;
-  RLO_TRY(make_chain(call, output, &chain));
+  int32_t count = 0;
+  RLO_TRY(make_chain(call, output, &chain, &count));
   rlo_status status = rlo_chain_lower(chain, dst, out_problems);
   rlo_chain_release(chain);
   return name_op(status, op);
@@ -104,7 +102,8 @@ rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
   const rlo__copy_op *op = call->op;
   if (op->append != NULL) {
     rlo_chain *chain = NULL;
-    RLO_TRY(make_chain(call, output, &chain));
+    int32_t count = 0;
+    RLO_TRY(make_chain(call, output, &chain, &count));
     *out_shape = *rlo_chain_shape(chain);
     rlo_chain_release(chain);
   } else {

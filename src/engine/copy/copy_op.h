@@ -30,6 +30,8 @@ typedef struct rlo__copy_step {
   const rlo_attributes *attributes;
   /** The index of the result. */
   int32_t output;
+  /** The number of results, of an operation that has several. */
+  int32_t *out_count;
 } rlo__copy_step;
 
 /** Properties of a copy operation. */
@@ -49,7 +51,9 @@ enum {
   /** Several problems may read one input, so that their adjoints are added. */
   RLO__COPY_READS_IN_PARTS = 1 << 4,
   /** It takes attributes that its specs do not name, and checks them itself. */
-  RLO__COPY_CHECKS_ATTRIBUTES = 1 << 5
+  RLO__COPY_CHECKS_ATTRIBUTES = 1 << 5,
+  /** Any number of results. */
+  RLO__COPY_HAS_RESULTS = 1 << 6
 };
 
 /**
@@ -63,8 +67,6 @@ typedef struct rlo__copy_op {
   /** The inputs and the attributes; max_inputs -1: any number. */
   rlo_kernel_config kernel;
   uint32_t flags;
-  /** The number of results; NULL: one. */
-  rlo_status (*count)(const rlo__copy_call *call, int32_t *out_count);
   /** Appends a result to the chain of input 0. */
   rlo_status (*append)(const rlo__copy_step *step);
   /** Chooses the layout of the result, which is row-major on entry; NULL: it
@@ -115,7 +117,8 @@ typedef rlo_status (*rlo__input_chain_fn)(void *inputs,
 /**
  * Makes the chain of one result, of an operation with `append`. The message of
  * a failure of that begins with the operation's name.
- * @param inputs  passed to `make_input`, for each of the `count` inputs.
+ * @param inputs     passed to `make_input`, for each of the `count` inputs.
+ * @param out_count  not written for an operation with one result.
  */
 RLO_NODISCARD rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
                                             rlo__input_chain_fn make_input,
@@ -123,7 +126,8 @@ RLO_NODISCARD rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
                                             int32_t count,
                                             const rlo_attributes *attributes,
                                             int32_t output,
-                                            rlo_chain **out_chain);
+                                            rlo_chain **out_chain,
+                                            int32_t *out_count);
 
 /** Lowers one result of an operation to its problems or, if `out_sum` is not
  *  NULL, to the sum that it is. RLO_UNSUPPORTED for a sum without that. */

@@ -116,19 +116,13 @@ static rlo_status append_pad(const rlo__copy_step *step) {
   rlo__dims high;
   rlo__dims interior;
   uint8_t value[16];
-  bool has_interior = rlo_attributes_find(step->attributes, "interior") != NULL;
   RLO_TRY(rlo__dims_get_pairs(
       step->attributes, "paddings", shape->rank, &low, &high));
-  if (has_interior) {
-    RLO_TRY(rlo__dims_get_exactly(
-        step->attributes, "interior", shape->rank, &interior));
-  }
+  RLO_TRY(rlo__dims_get_or(
+      step->attributes, "interior", shape->rank, 0, &interior));
   RLO_TRY(get_value(step->attributes, shape->dtype, value));
-  return rlo_chain_pad(step->chain,
-                       low.values,
-                       high.values,
-                       has_interior ? interior.values : NULL,
-                       value);
+  return rlo_chain_pad(
+      step->chain, low.values, high.values, interior.values, value);
 }
 
 static rlo_status append_mirror_pad(const rlo__copy_step *step) {

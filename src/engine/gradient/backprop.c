@@ -139,8 +139,8 @@ static rlo_status check_path(const backward *b,
                       "no kernel that the tape recorded leads from x %d, %s, "
                       "to y, %s",
                       i,
-                      rlo__shape_text_of(&xs[i]->shape->shape).text,
-                      rlo__shape_text_of(&y->shape->shape).text);
+                      rlo__shape_words_of(&xs[i]->shape->shape).text,
+                      rlo__shape_words_of(&y->shape->shape).text);
     }
   }
   for (int64_t n = 0; n < b->tape->count; ++n) {

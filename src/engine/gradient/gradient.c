@@ -77,8 +77,8 @@ rlo_status rlo_gradient_input(const rlo_gradient_call *call,
 
 /* ------------------------------------------------------------------ running */
 
-rlo__shape_text rlo__shape_text_of(const rlo_shape *shape) {
-  rlo__shape_text text;
+rlo__shape_words rlo__shape_words_of(const rlo_shape *shape) {
+  rlo__shape_words text;
   (void)rlo_shape_human_string(shape, text.text, sizeof text.text);
   return text;
 }
@@ -104,9 +104,9 @@ static rlo_status check_dx(const rlo_gradient_call *call, int32_t index) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the gradient of kernel '%s' gave %s for %s, which is %s",
                     call->kernel_name,
-                    rlo__shape_text_of(rlo_tensor_shape(dx)).text,
+                    rlo__shape_words_of(rlo_tensor_shape(dx)).text,
                     input_text(call, index).text,
-                    rlo__shape_text_of(wanted).text);
+                    rlo__shape_words_of(wanted).text);
   }
   return RLO_OK;
 }
@@ -140,8 +140,8 @@ rlo_status rlo__gradient_check_dy(const rlo_tensor *dy,
                     "must be the same",
                     role,
                     index,
-                    rlo__shape_text_of(rlo_tensor_shape(dy)).text,
-                    rlo__shape_text_of(result).text);
+                    rlo__shape_words_of(rlo_tensor_shape(dy)).text,
+                    rlo__shape_words_of(result).text);
   }
   return RLO_OK;
 }

@@ -6,11 +6,11 @@
 #include "engine/copy/copy_op.h"
 
 /** A shape in messages. A long one is cut. */
-typedef struct rlo__shape_text {
+typedef struct rlo__shape_words {
   char text[160];
-} rlo__shape_text;
+} rlo__shape_words;
 
-rlo__shape_text rlo__shape_text_of(const rlo_shape *shape);
+rlo__shape_words rlo__shape_words_of(const rlo_shape *shape);
 
 /** Finds the gradient of a kernel; returns whether it has one. Sets no
  *  message. */

@@ -415,6 +415,20 @@ rlo_status rlo__dims_get_exactly(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
+rlo_status rlo__dims_get_or(const rlo_attributes *attributes,
+                            const char *name,
+                            int32_t count,
+                            int64_t otherwise,
+                            rlo__dims *out_dims) {
+  if (rlo_attributes_find(attributes, name) != NULL) {
+    return rlo__dims_get_exactly(attributes, name, count, out_dims);
+  }
+  for (int32_t k = 0; k < count; ++k) {
+    out_dims->values[k] = otherwise;
+  }
+  return RLO_OK;
+}
+
 rlo_status rlo__dims_get_pairs(const rlo_attributes *attributes,
                                const char *name,
                                int32_t count,

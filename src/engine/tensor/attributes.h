@@ -64,6 +64,13 @@ RLO_NODISCARD rlo_status rlo__dims_get_exactly(const rlo_attributes *attributes,
                                                int32_t count,
                                                rlo__dims *out_dims);
 
+/** The same; `otherwise` for each if there is no such attribute. */
+RLO_NODISCARD rlo_status rlo__dims_get_or(const rlo_attributes *attributes,
+                                          const char *name,
+                                          int32_t count,
+                                          int64_t otherwise,
+                                          rlo__dims *out_dims);
+
 /** Reads `count` pairs of numbers: low0, high0, low1, high1, ... */
 RLO_NODISCARD rlo_status rlo__dims_get_pairs(const rlo_attributes *attributes,
                                              const char *name,

@@ -8,22 +8,14 @@
 /* Equal shapes have equal hashes; not every field takes part. */
 static uint64_t hash_shape(const rlo_shape *shape) {
   const rlo_layout *layout = &shape->layout;
-  rlo__hash hash = rlo__hash_init(0x7368617065ULL);
-  rlo__hash_i64(&hash, shape->dtype);
-  rlo__hash_i64(&hash, shape->rank);
-  rlo__hash_i64(&hash, layout->kind);
+  const bool is_dense = layout->kind == RLO_LAYOUT_DENSE;
+  rlo__hash hash = rlo__hash_init((uint64_t)shape->dtype);
   for (int32_t k = 0; k < shape->rank; ++k) {
     rlo__hash_i64(&hash, shape->dims[k]);
-    rlo__hash_i64(&hash,
-                  layout->kind == RLO_LAYOUT_DENSE ? layout->minor_to_major[k]
-                                                   : layout->strides_elems[k]);
+    rlo__hash_i64(
+        &hash, is_dense ? layout->minor_to_major[k] : layout->strides_elems[k]);
   }
-  for (int32_t t = 0; layout->kind == RLO_LAYOUT_DENSE && t < layout->num_tiles;
-       ++t) {
-    for (int32_t k = 0; k < layout->tiles[t].rank; ++k) {
-      rlo__hash_i64(&hash, layout->tiles[t].dims[k]);
-    }
-  }
+  rlo__hash_i64(&hash, is_dense ? layout->num_tiles : -1);
   return rlo__hash_finish_u64(&hash);
 }
 
