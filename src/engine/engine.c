@@ -108,20 +108,6 @@ static void destroy(rlo_engine *engine) {
   rlo__free(whole);
 }
 
-static void init_engine(whole_engine *whole,
-                        const rlo_engine_options *options) {
-  rlo_engine *engine = &whole->engine;
-  atomic_init(&engine->num_references, 1);
-  engine->options = *options;
-  engine->log =
-      (rlo__log_sink){options->log, options->log_payload, RLO__LOG_DEBUG};
-  engine->context = rlo_context_retain(options->context);
-  for (int32_t k = 0; k < RLO__NUM_COUNTS; ++k) {
-    atomic_init(&engine->counters[k], 0);
-  }
-  engine->destroy = destroy;
-}
-
 rlo_status rlo_engine_create(const rlo_engine_options *options,
                              rlo_engine **out_engine) {
   RLO_REQUIRE(out_engine);
@@ -133,7 +119,11 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
     return RLO_OUT_OF_MEMORY;
   }
   rlo_engine *engine = &whole->engine;
-  init_engine(whole, &read);
+  *engine = (rlo_engine){.num_references = 1,
+                         .options = read,
+                         .log = {read.log, read.log_payload, RLO__LOG_DEBUG},
+                         .context = rlo_context_retain(read.context),
+                         .destroy = destroy};
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&engine->scope_mutex));
   RLO_TRY_GOTO(rlo__profiler_init(&whole->profiler));

@@ -115,11 +115,12 @@ static rlo_status create(rlo__call_plans *plans,
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&made->num_references, 1);
-  made->plans = plans;
-  made->instance = rlo__backend_instance_retain(instance);
-  made->num_outputs = num_outputs;
-  made->outputs = (rlo__call_plan_output *)(void *)(made + 1);
+  *made =
+      (rlo__call_plan){.num_references = 1,
+                       .plans = plans,
+                       .instance = rlo__backend_instance_retain(instance),
+                       .num_outputs = num_outputs,
+                       .outputs = (rlo__call_plan_output *)(void *)(made + 1)};
   *out_plan = made;
   return RLO_OK;
 }
@@ -178,8 +179,6 @@ rlo_status rlo__call_plans_init(rlo__call_plans *plans,
                                 rlo__shape_table *shapes,
                                 int32_t capacity) {
   *plans = (rlo__call_plans){.shapes = shapes, .capacity = (size_t)capacity};
-  atomic_init(&plans->hits, 0);
-  atomic_init(&plans->misses, 0);
   rlo__table_init(&plans->table, offsetof(rlo__call_plan, node));
   return rlo__mutex_init(&plans->mutex);
 }

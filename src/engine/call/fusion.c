@@ -75,15 +75,15 @@ rlo_status rlo__fusion_create(rlo__call_plan *plan,
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&made->pending.num_references, 1);
-  made->pending.instance = plan->instance;
-  made->pending.run = deferred_run;
-  made->pending.destroy = deferred_destroy;
-  made->plan = rlo__call_plan_retain(plan);
-  made->output = output;
-  made->num_ops = num_ops;
-  made->num_nodes = num_nodes;
-  made->num_inputs = num_inputs;
+  *made = (deferred){.pending = {.num_references = 1,
+                                 .instance = plan->instance,
+                                 .run = deferred_run,
+                                 .destroy = deferred_destroy},
+                     .plan = rlo__call_plan_retain(plan),
+                     .output = output,
+                     .num_ops = num_ops,
+                     .num_nodes = num_nodes,
+                     .num_inputs = num_inputs};
   for (int32_t n = 0; n < num_inputs; ++n) {
     made->inputs[n] = rlo__tensor_hold(inputs[n]);
   }

@@ -14,7 +14,6 @@ static _Thread_local rlo__profile_run *innermost;
 static _Thread_local const rlo__profiler *reporting;
 
 rlo_status rlo__profiler_init(rlo__profiler *profiler) {
-  atomic_init(&profiler->open, 0);
   return rlo__mutex_init(&profiler->mutex);
 }
 
@@ -30,12 +29,11 @@ void rlo__profile_run_begin(rlo__profiler *profiler, rlo__profile_run *run) {
     run->number = 0;
     return;
   }
-  run->profiler = profiler;
-  run->outer = innermost;
-  run->entry = (rlo_profile_entry){
-      .struct_size = sizeof run->entry,
-      .depth = innermost != NULL ? innermost->entry.depth + 1 : 0};
-  run->log = (rlo__command_log){.count = 0};
+  *run =
+      (rlo__profile_run){.number = run->number,
+                         .profiler = profiler,
+                         .outer = innermost,
+                         .depth = innermost != NULL ? innermost->depth + 1 : 0};
   innermost = run;
   rlo__command_log_open(&run->log);
   run->begin_seconds = rlo__clock_seconds();
@@ -45,51 +43,13 @@ static int64_t to_nanos(double seconds) {
   return (int64_t)llround(seconds * 1e9);
 }
 
+/* 0 of no list. */
 static int64_t sum_bytes(const rlo_shape *const *shapes, int32_t count) {
   int64_t bytes = 0;
-  for (int32_t n = 0; n < count; ++n) {
+  for (int32_t n = 0; shapes != NULL && n < count; ++n) {
     bytes += rlo__shared_shape_of(shapes[n])->bytes;
   }
   return bytes;
-}
-
-static void set_shapes(rlo_profile_entry *entry,
-                       const rlo_shape *const *shapes,
-                       int32_t num_inputs,
-                       int32_t num_outputs) {
-  entry->is_cut = shapes == NULL;
-  if (shapes != NULL) {
-    entry->input_shapes = shapes;
-    entry->output_shapes = shapes + num_inputs;
-    entry->num_inputs = num_inputs;
-    entry->num_outputs = num_outputs;
-    entry->input_bytes = sum_bytes(shapes, num_inputs);
-    entry->output_bytes = sum_bytes(shapes + num_inputs, num_outputs);
-  }
-}
-
-/* Reports a run that ended at `end_seconds`, if its profile is open. */
-static void report(rlo__profile_run *run, double end_seconds) {
-  rlo__profiler *profiler = run->profiler;
-  rlo_profile_entry *entry = &run->entry;
-  const rlo__command_log *log = &run->log;
-  entry->is_cut = entry->is_cut || log->is_cut;
-  entry->events = log->events;
-  entry->num_events = log->is_cut ? 0 : log->count;
-  entry->host_ns = to_nanos(end_seconds - run->begin_seconds);
-  rlo__mutex_lock(&profiler->mutex);
-  if (atomic_load(&profiler->open) == run->number) {
-    const double begin_seconds = profiler->begin_seconds;
-    const rlo__profiler *before = reporting;
-    entry->begin_ns = to_nanos(run->begin_seconds - begin_seconds);
-    if (entry->num_events > 0) {
-      entry->enqueue_ns = to_nanos(log->first_seconds - begin_seconds);
-    }
-    reporting = profiler;
-    profiler->on_run(entry, profiler->payload);
-    reporting = before;
-  }
-  rlo__mutex_unlock(&profiler->mutex);
 }
 
 void rlo__profile_run_end(rlo__profile_run *run,
@@ -101,15 +61,41 @@ void rlo__profile_run_end(rlo__profile_run *run,
   if (run->number == 0) {
     return;
   }
-  double end_seconds = rlo__clock_seconds();
+  const double end_seconds = rlo__clock_seconds();
+  const rlo__command_log *log = &run->log;
+  rlo__profiler *profiler = run->profiler;
   rlo__command_log_close(&run->log);
   innermost = run->outer;
-  if (name != NULL) {
-    run->entry.name = name;
-    run->entry.backend_name = backend_name;
-    set_shapes(&run->entry, shapes, num_inputs, num_outputs);
-    report(run, end_seconds);
+  rlo__mutex_lock(&profiler->mutex);
+  if (name != NULL && atomic_load(&profiler->open) == run->number) {
+    const double begin_seconds = profiler->begin_seconds;
+    const rlo__profiler *before = reporting;
+    const rlo_shape *const *outputs =
+        shapes != NULL ? shapes + num_inputs : NULL;
+    const bool has_events = !log->is_cut && log->count > 0;
+    const rlo_profile_entry entry = {
+        .struct_size = sizeof entry,
+        .name = name,
+        .backend_name = backend_name,
+        .depth = run->depth,
+        .input_shapes = shapes,
+        .output_shapes = outputs,
+        .num_inputs = shapes != NULL ? num_inputs : 0,
+        .num_outputs = shapes != NULL ? num_outputs : 0,
+        .input_bytes = sum_bytes(shapes, num_inputs),
+        .output_bytes = sum_bytes(outputs, num_outputs),
+        .host_ns = to_nanos(end_seconds - run->begin_seconds),
+        .begin_ns = to_nanos(run->begin_seconds - begin_seconds),
+        .enqueue_ns =
+            has_events ? to_nanos(log->first_seconds - begin_seconds) : 0,
+        .events = log->events,
+        .num_events = has_events ? log->count : 0,
+        .is_cut = shapes == NULL || log->is_cut};
+    reporting = profiler;
+    profiler->on_run(&entry, profiler->payload);
+    reporting = before;
   }
+  rlo__mutex_unlock(&profiler->mutex);
   rlo__command_log_deinit(&run->log);
 }
 

@@ -27,9 +27,9 @@ typedef struct rlo__profile_run {
   int64_t number;
   rlo__profiler *profiler;
   struct rlo__profile_run *outer;
+  int32_t depth;
   double begin_seconds;
   rlo__command_log log;
-  rlo_profile_entry entry;
 } rlo__profile_run;
 
 /** Begins a run. Runs of a thread end in the reverse order. */

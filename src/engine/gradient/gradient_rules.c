@@ -382,14 +382,14 @@ static rlo_status gradient_of_copy(rlo_gradient_call *call, void *payload) {
 
 rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op) {
   const rule *own = find_rule(op->name);
-  rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
-  config.kernel_name = op->name;
-  config.run = strcmp(op->name, RLO_KERNEL_NAME_MOVE_ADJOINT) == 0
-                   ? gradient_of_adjoint
-               : own->of_input == of_copy ? gradient_of_copy
-                                          : gradient_of_op;
-  config.saved_inputs = own->saved_inputs;
-  /* Never written through. */
-  config.payload = (void *)(uintptr_t)op;
-  return config;
+  return (rlo_gradient_config){
+      .struct_size = sizeof(rlo_gradient_config),
+      .kernel_name = op->name,
+      .saved_inputs = own->saved_inputs,
+      .run = strcmp(op->name, RLO_KERNEL_NAME_MOVE_ADJOINT) == 0
+                 ? gradient_of_adjoint
+             : own->of_input == of_copy ? gradient_of_copy
+                                        : gradient_of_op,
+      /* Never written through. */
+      .payload = (void *)(uintptr_t)op};
 }

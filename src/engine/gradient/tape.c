@@ -224,9 +224,9 @@ rlo_status rlo_tape_begin(rlo_engine *engine, rlo_tape **out_tape) {
   if (tape == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  tape->engine = rlo__engine_retain(engine);
-  tape->thread = &this_thread;
-  tape->recorder = (rlo__recorder){.engine = engine, .record = record_kernel};
+  *tape = (rlo_tape){.recorder = {.engine = engine, .record = record_kernel},
+                     .engine = rlo__engine_retain(engine),
+                     .thread = &this_thread};
   rlo__recorder_push(&tape->recorder);
   *out_tape = tape;
   return RLO_OK;
@@ -327,10 +327,10 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
     return RLO_OUT_OF_MEMORY;
   }
   rlo_saver saver = {.engine = engine};
-  rlo_gradient_config config = RLO_GRADIENT_CONFIG_INIT;
-  config.kernel_name = name;
-  config.run = gradient;
-  config.payload = payload;
+  const rlo_gradient_config config = {.struct_size = sizeof config,
+                                      .kernel_name = name,
+                                      .run = gradient,
+                                      .payload = payload};
   uint64_t first_new_id = rlo__tensor_next_id(engine);
   rlo__scope_enter();
   rlo__recorder_enter();

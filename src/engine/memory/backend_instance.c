@@ -10,11 +10,7 @@
 /* -------------------------------------------------------------------- usage */
 
 void rlo__usage_init(rlo__usage *usage, rlo__usage *whole) {
-  for (int32_t k = 0; k < RLO__NUM_USAGE_KINDS; ++k) {
-    atomic_init(&usage->counters[k].now, 0);
-    atomic_init(&usage->counters[k].peak, 0);
-  }
-  usage->whole = whole;
+  *usage = (rlo__usage){.whole = whole};
 }
 
 static void raise_peak(rlo__usage_counter *counter, int_fast64_t now) {
@@ -107,6 +103,8 @@ rlo_status rlo__backend_instance_create(rlo_engine *engine,
   if (instance == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
+  *instance = (rlo__backend_instance){
+      .num_references = 1, .id = id, .name = name, .usage = usage};
   const rlo_backend_methods *methods = NULL;
   rlo_status status =
       RLO__CALLBACK(factory(engine, payload, &methods, &instance->self),
@@ -127,10 +125,6 @@ rlo_status rlo__backend_instance_create(rlo_engine *engine,
                     "that are needed",
                     name);
   }
-  atomic_init(&instance->num_references, 1);
-  instance->id = id;
-  instance->name = name;
-  instance->usage = usage;
   *out_instance = instance;
   return RLO_OK;
 }
@@ -207,9 +201,10 @@ static rlo_status create(rlo__backend_instance *instance,
   if (allocation == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&allocation->num_references, 1);
-  allocation->instance = rlo__backend_instance_retain(instance);
-  allocation->bytes = bytes;
+  *allocation =
+      (rlo__allocation){.num_references = 1,
+                        .instance = rlo__backend_instance_retain(instance),
+                        .bytes = bytes};
   *out_allocation = allocation;
   return RLO_OK;
 }

@@ -273,9 +273,8 @@ rlo_status rlo__bound_kernel_create(rlo__registry *registry,
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&made->num_references, 1);
-  made->registry = registry;
-  made->config = *config;
+  *made = (rlo__bound_kernel){
+      .num_references = 1, .registry = registry, .config = *config};
   if (config->setup != NULL) {
     rlo_status status = RLO__CALLBACK(
         config->setup(registry->engine, instance->self, config->payload),

@@ -60,12 +60,12 @@ static rlo_status get_locked(rlo__shape_table *table,
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  made->shape = *shape;
-  made->bytes = extent->physical_bytes;
-  made->elements = extent->elements;
-  made->has_gaps = has_gaps(shape, extent);
-  made->id = table->next_id++;
-  atomic_init(&made->num_references, 1);
+  *made = (rlo__shared_shape){.shape = *shape,
+                              .bytes = extent->physical_bytes,
+                              .elements = extent->elements,
+                              .has_gaps = has_gaps(shape, extent),
+                              .id = table->next_id++,
+                              .num_references = 1};
   rlo__table_insert(&table->shapes, made, hash);
   *out_shape = made;
   return RLO_OK;

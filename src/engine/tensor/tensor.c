@@ -356,20 +356,26 @@ rlo_status rlo_tensor_read(rlo_tensor *tensor, void *out_data, int64_t bytes) {
   return status;
 }
 
+/* The same as rlo__tensor_need on the backend of a name. */
+static rlo_status need_on(rlo_tensor *tensor,
+                          const char *backend_name,
+                          rlo__allocation **out_allocation) {
+  rlo__backend_instance *instance = NULL;
+  RLO_TRY(rlo__backend_get(tensor->engine->registry, backend_name, &instance));
+  rlo_status status = rlo__tensor_need(tensor, instance, out_allocation);
+  rlo__backend_instance_release(instance);
+  return status;
+}
+
 rlo_status rlo_tensor_host_data(rlo_tensor *tensor, const void **out_data) {
   RLO_REQUIRE(tensor, out_data);
   rlo__allocation *allocation = NULL;
-  rlo__backend_instance *host = NULL;
   void *data = NULL;
   RLO_TRY(rlo__tensor_need(tensor, NULL, &allocation));
   bool has_host = rlo__allocation_host(allocation, &data);
   if (!has_host) {
     rlo__allocation_release(allocation);
-    RLO_TRY(
-        rlo__backend_get(tensor->engine->registry, RLO__HOST_BACKEND, &host));
-    rlo_status status = rlo__tensor_need(tensor, host, &allocation);
-    rlo__backend_instance_release(host);
-    RLO_TRY(status);
+    RLO_TRY(need_on(tensor, RLO__HOST_BACKEND, &allocation));
     has_host = rlo__allocation_host(allocation, &data);
   }
   /* Borrowed from the tensor from here on, as is a copy on the host. */
@@ -387,26 +393,21 @@ rlo_status rlo_tensor_buffer(rlo_tensor *tensor,
                              int64_t *out_offset_bytes,
                              cl_event *out_ready) {
   RLO_REQUIRE(tensor, out_buffer, out_offset_bytes, out_ready);
-  rlo__backend_instance *instance = NULL;
   rlo__place *place = NULL;
   rlo__allocation *allocation = NULL;
-  rlo_status status = RLO_OK;
-  RLO_TRY(rlo__backend_get(
-      tensor->engine->registry, RLO__OPENCL_BACKEND, &instance));
-  RLO_TRY_GOTO(get_place(instance, &place));
-  RLO_TRY_GOTO(rlo__tensor_need(tensor, instance, &allocation));
-  rlo__memory *memory = allocation->memory;
-  *out_buffer = NULL;
-  *out_offset_bytes = 0;
-  *out_ready = NULL;
+  RLO_TRY(need_on(tensor, RLO__OPENCL_BACKEND, &allocation));
+  rlo_status status = get_place(allocation->instance, &place);
+  rlo__memory *memory = status == RLO_OK ? allocation->memory : NULL;
+  cl_event ready = NULL;
   if (memory != NULL) {
-    RLO_TRY_GOTO(rlo__memory_publish(memory, out_ready));
-    *out_buffer = memory->buffer;
-    *out_offset_bytes = memory->offset_bytes;
+    status = rlo__memory_publish(memory, &ready);
   }
-fail:
+  if (status == RLO_OK) {
+    *out_buffer = memory != NULL ? memory->buffer : NULL;
+    *out_offset_bytes = memory != NULL ? memory->offset_bytes : 0;
+    *out_ready = ready;
+  }
   rlo__allocation_release(allocation);
-  rlo__backend_instance_release(instance);
   return status;
 }
 

@@ -26,33 +26,6 @@ uint64_t rlo__tensor_next_id(const rlo_engine *engine) {
   return 1 + (uint64_t)rlo__engine_counted(engine, RLO__COUNT_TENSORS_MADE);
 }
 
-rlo_status rlo__tensor_create(rlo_engine *engine,
-                              rlo__shared_shape *shape,
-                              rlo__allocation *allocation,
-                              rlo__pending *pending,
-                              rlo_tensor **out_tensor) {
-  rlo_tensor *made = rlo__alloc(sizeof *made);
-  if (made == NULL || rlo__mutex_init(&made->mutex) != RLO_OK) {
-    rlo__free(made);
-    rlo__allocation_release(allocation);
-    rlo__pending_release(pending);
-    return RLO_OUT_OF_MEMORY;
-  }
-  atomic_init(&made->references, RLO__USER_REFERENCE);
-  made->id =
-      1 + (uint64_t)rlo__engine_count(engine, RLO__COUNT_TENSORS_MADE, 1);
-  made->engine = rlo__engine_retain(engine);
-  made->shape = rlo__shared_shape_retain(shape);
-  made->allocation = allocation;
-  made->pending = pending;
-  made->usage =
-      (allocation != NULL ? allocation->instance : pending->instance)->usage;
-  rlo__usage_add(made->usage, RLO__USAGE_TENSORS, 1);
-  ++balance;
-  *out_tensor = made;
-  return RLO_OK;
-}
-
 static void destroy(rlo_tensor *tensor) {
   rlo_engine *engine = tensor->engine;
   rlo__usage_add(tensor->usage, RLO__USAGE_TENSORS, -1);
@@ -68,6 +41,37 @@ static void destroy(rlo_tensor *tensor) {
   rlo__free(tensor);
   --balance;
   rlo__engine_release(engine);
+}
+
+rlo_status rlo__tensor_create(rlo_engine *engine,
+                              rlo__shared_shape *shape,
+                              rlo__allocation *allocation,
+                              rlo__pending *pending,
+                              rlo_tensor **out_tensor) {
+  rlo_tensor *made = rlo__alloc(sizeof *made);
+  if (made == NULL) {
+    rlo__allocation_release(allocation);
+    rlo__pending_release(pending);
+    return RLO_OUT_OF_MEMORY;
+  }
+  *made = (rlo_tensor){
+      .references = RLO__USER_REFERENCE,
+      .id = 1 + (uint64_t)rlo__engine_count(engine, RLO__COUNT_TENSORS_MADE, 1),
+      .engine = rlo__engine_retain(engine),
+      .shape = rlo__shared_shape_retain(shape),
+      .usage = (allocation != NULL ? allocation->instance : pending->instance)
+                   ->usage,
+      .allocation = allocation,
+      .pending = pending};
+  rlo__usage_add(made->usage, RLO__USAGE_TENSORS, 1);
+  ++balance;
+  rlo_status status = rlo__mutex_init(&made->mutex);
+  if (status != RLO_OK) {
+    destroy(made);
+    return status;
+  }
+  *out_tensor = made;
+  return RLO_OK;
 }
 
 /* ------------------------------------------------------------------- levels */
@@ -336,9 +340,9 @@ rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope) {
   if (scope == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  scope->engine = rlo__engine_retain(engine);
-  scope->level = get_level(0);
-  scope->below = newest;
+  *scope = (rlo_scope){.engine = rlo__engine_retain(engine),
+                       .level = get_level(0),
+                       .below = newest};
   newest = scope;
   *out_scope = scope;
   return RLO_OK;
