@@ -70,8 +70,8 @@ rlo_status rlo__fusion_create(rlo__call_plan *plan,
     num_nodes += behind != NULL ? behind->num_nodes : 1;
     release(behind);
   }
-  deferred *made =
-      rlo__alloc(sizeof *made + (size_t)num_inputs * sizeof(rlo_tensor *));
+  deferred *made = rlo__alloc_unset(sizeof *made +
+                                    (size_t)num_inputs * sizeof(rlo_tensor *));
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }

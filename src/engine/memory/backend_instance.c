@@ -197,7 +197,7 @@ static void count_memory(const rlo__allocation *allocation, int64_t sign) {
 static rlo_status create(rlo__backend_instance *instance,
                          int64_t bytes,
                          rlo__allocation **out_allocation) {
-  rlo__allocation *allocation = rlo__alloc(sizeof *allocation);
+  rlo__allocation *allocation = rlo__alloc_unset(sizeof *allocation);
   if (allocation == NULL) {
     return RLO_OUT_OF_MEMORY;
   }

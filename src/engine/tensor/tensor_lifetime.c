@@ -48,7 +48,7 @@ rlo_status rlo__tensor_create(rlo_engine *engine,
                               rlo__allocation *allocation,
                               rlo__pending *pending,
                               rlo_tensor **out_tensor) {
-  rlo_tensor *made = rlo__alloc(sizeof *made);
+  rlo_tensor *made = rlo__alloc_unset(sizeof *made);
   if (made == NULL) {
     rlo__allocation_release(allocation);
     rlo__pending_release(pending);
@@ -277,7 +277,7 @@ static rlo_status give_to_scope(rlo_scope *scope,
   rlo_status status = RLO_OK;
   for (int32_t n = count - 1; n >= 0 && status == RLO_OK; --n) {
     if (tensors[n] != NULL) {
-      entry = rlo__alloc(sizeof *entry);
+      entry = rlo__alloc_unset(sizeof *entry);
       if (entry == NULL) {
         status = RLO_OUT_OF_MEMORY;
       } else {
@@ -336,7 +336,7 @@ void rlo__tensor_list_drop(rlo_tensor **tensors, int32_t count) {
 
 rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope) {
   RLO_REQUIRE(engine, out_scope);
-  rlo_scope *scope = rlo__alloc(sizeof *scope);
+  rlo_scope *scope = rlo__alloc_unset(sizeof *scope);
   if (scope == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
