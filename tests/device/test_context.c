@@ -13,20 +13,9 @@
 #include "support/device_arena.h"
 #include "support/expect.h"
 #include "support/factors.h"
+#include "support/plan_case.h"
 #include "support/shape_of.h"
 #include "support/suite.h"
-
-static rlo_problem problem_of(const char *src_text,
-                              const char *dst_text,
-                              const int32_t *permutation) {
-  static rlo_problem problem;
-  rlo_shape src;
-  rlo_shape dst;
-  expect_ok(rlo_shape_parse(src_text, strlen(src_text), &src));
-  expect_ok(rlo_shape_parse(dst_text, strlen(dst_text), &dst));
-  expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
-  return problem;
-}
 
 RLO_TIMEOUT(120);
 
@@ -286,13 +275,12 @@ RLO_TEST(test_context__keeps_its_buffers_within_the_budget) {
                    "a buffer of 4001 bytes exceeds the budget: 6000 of 10000 "
                    "bytes are in use");
   expect_ok(rlo_buffer_create(context, 4000, &b));
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(context, &stats));
+  rlo_context_stats stats = test_context_stats(context);
   ck_assert_int_eq(stats.buffer_bytes, 10000);
   rlo_buffer_release(context, a);
   rlo_buffer_release(context, b);
   rlo_buffer_release(context, NULL);
-  expect_ok(rlo_context_get_stats(context, &stats));
+  stats = test_context_stats(context);
   ck_assert_int_eq(stats.buffer_bytes, 0);
   ck_assert_int_eq(rlo_buffer_create(context, INT64_MAX, &a),
                    RLO_OUT_OF_MEMORY);
@@ -325,10 +313,8 @@ RLO_TEST(test_context__tells_the_log_what_it_does) {
   rlo_context *context = NULL;
   expect_ok(rlo_context_create_default(-1, &options, &context));
   ck_assert_int_eq(d.num_lines[2], 1);
-  rlo_problem problem =
-      problem_of("f32[5,6]", "f32[6,5]", (const int32_t[]){1, 0});
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(context, &problem, NULL, &plan));
+  rlo_problem problem = test_problem_of("f32[5,6]", "f32[6,5]", "1,0");
+  rlo_plan *plan = test_context_plan(context, &problem, NULL);
   expect_ok(rlo_plan_prepare(plan));
   ck_assert(d.has_build);
   ck_assert_int_eq(d.num_lines[0], 0);
@@ -338,12 +324,9 @@ RLO_TEST(test_context__tells_the_log_what_it_does) {
 
 RLO_TEST(test_context__plans_tell_what_they_do) {
   test_device device = test_device_open();
-  rlo_problem problem =
-      problem_of("f32[64,48]", "f32[48,64]", (const int32_t[]){1, 0});
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_problem problem = test_problem_of("f32[64,48]", "f32[48,64]", "1,0");
+  rlo_plan *plan = test_context_plan(device.context, &problem, NULL);
+  rlo_plan_info info = test_plan_info_of(plan);
   ck_assert_str_ne(info.family, "none");
   ck_assert_str_ne(info.parameters, "");
   ck_assert_int_eq(info.src_bytes, 4 * 64 * 48);
@@ -352,7 +335,7 @@ RLO_TEST(test_context__plans_tell_what_they_do) {
   ck_assert_int_eq(info.written_bytes, 4 * 64 * 48);
   ck_assert_ptr_eq(rlo_plan_retain(plan), plan);
   rlo_plan_release(plan);
-  expect_ok(rlo_plan_get_info(plan, &info));
+  info = test_plan_info_of(plan);
   rlo_plan_release(plan);
   rlo_plan_release(NULL);
 
@@ -390,23 +373,18 @@ RLO_TEST(test_context__plans_tell_what_they_do) {
 RLO_TEST(test_context__a_promise_of_alignment_saves_a_program) {
   test_device device = test_device_open();
   rlo_context *context = device.context;
-  rlo_problem problem =
-      problem_of("f32[64,48]", "f32[48,64]", (const int32_t[]){1, 0});
+  rlo_problem problem = test_problem_of("f32[64,48]", "f32[48,64]", "1,0");
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.is_aligned = true;
-  rlo_context_stats promised = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats both = RLO_CONTEXT_STATS_INIT;
-  rlo_plan *plan = NULL;
-  rlo_plan *plain = NULL;
   cl_mem src = NULL;
   cl_mem dst = NULL;
-  expect_ok(rlo_plan_create(context, &problem, &options, &plan));
+  rlo_plan *plan = test_context_plan(context, &problem, &options);
   expect_ok(rlo_plan_prepare(plan));
-  expect_ok(rlo_context_get_stats(context, &promised));
+  rlo_context_stats promised = test_context_stats(context);
   ck_assert_int_eq(promised.programs_built, 1);
-  expect_ok(rlo_plan_create(context, &problem, NULL, &plain));
+  rlo_plan *plain = test_context_plan(context, &problem, NULL);
   expect_ok(rlo_plan_prepare(plain));
-  expect_ok(rlo_context_get_stats(context, &both));
+  rlo_context_stats both = test_context_stats(context);
   expect_ok(rlo_buffer_create(context, 4 * 64 * 48 + 64, &src));
   expect_ok(rlo_buffer_create(context, 4 * 64 * 48 + 64, &dst));
   expect_ok(rlo_enqueue(plan, device.queue, src, 64, dst, 64, 0, NULL, NULL));
@@ -428,8 +406,7 @@ RLO_TEST(test_context__a_promise_of_alignment_saves_a_program) {
 
 RLO_TEST(test_context__survives_running_out_of_memory) {
   test_device device = test_device_open();
-  rlo_problem problem =
-      problem_of("f32[31,29]", "f32[29,31]", (const int32_t[]){1, 0});
+  rlo_problem problem = test_problem_of("f32[31,29]", "f32[29,31]", "1,0");
   int64_t live = rlo__alloc_live_count();
   for (int32_t is_sticky = 0; is_sticky < 2; ++is_sticky) {
     rlo_status status = RLO_OUT_OF_MEMORY;
@@ -469,10 +446,8 @@ RLO_TEST(test_context__survives_running_out_of_memory) {
 /* What a child of fork is told, before a driver could hang it. */
 RLO_TEST(test_context__refuses_to_work_in_a_child_of_fork) {
   test_device device = test_device_open();
-  rlo_problem problem =
-      problem_of("f32[5,6]", "f32[6,5]", (const int32_t[]){1, 0});
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
+  rlo_problem problem = test_problem_of("f32[5,6]", "f32[6,5]", "1,0");
+  rlo_plan *plan = test_context_plan(device.context, &problem, NULL);
   fflush(stdout);
   pid_t child = fork();
   ck_assert_int_ge(child, 0);
@@ -509,8 +484,7 @@ RLO_TEST(test_context__measures_the_copy_limit) {
   printf("copy limit over 8 MiB: %.2f GB/s\n", gb_per_s);
   ck_assert(gb_per_s > 0.01 && gb_per_s < 1e5);
   expect_ok(rlo_copy_limit(device.context, 5001, 1, &gb_per_s));
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &stats));
+  rlo_context_stats stats = test_context_stats(device.context);
   ck_assert_int_eq(stats.buffer_bytes, 0);
   ck_assert_int_eq(rlo_copy_limit(device.context, 4095, 1, &gb_per_s),
                    RLO_INVALID_ARGUMENT);

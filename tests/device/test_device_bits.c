@@ -6,6 +6,7 @@
 #include "runtime/context.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/permutation.h"
 #include "support/random_shape.h"
 #include "support/shape_of.h"
 
@@ -47,10 +48,7 @@ static void run_case(const bits_case *c) {
   rlo_shape src = test_shape_of(c->src);
   rlo_shape dst = test_shape_of(c->dst);
   int32_t permutation[RLO_MAX_RANK];
-  for (int32_t k = 0; k < dst.rank; ++k) {
-    permutation[k] =
-        c->permutation[0] == '\0' ? k : c->permutation[2 * k] - '0';
-  }
+  test_parse_permutation(c->permutation, dst.rank, permutation);
   const test_case run = {.src = &src,
                          .dst = &dst,
                          .permutation = permutation,
@@ -243,14 +241,12 @@ RLO_TEST(test_device_bits__chains_are_exact) {
   const int64_t low[] = {1, 2};
   const int64_t high[] = {0, 5};
   const uint8_t value = 7;
-  rlo_chain *chain = NULL;
-  rlo_chain *beside = NULL;
   rlo_problem_list *problems = NULL;
-  expect_ok(rlo_chain_create(&shape, &chain));
+  rlo_chain *chain = test_chain_of(&shape);
   expect_ok(rlo_chain_slice(chain, begin, end, step));
   expect_ok(rlo_chain_pad(chain, low, high, NULL, &value));
   shape = test_shape_of("s4[3,34]{0,1:E(4)}");
-  expect_ok(rlo_chain_create(&shape, &beside));
+  rlo_chain *beside = test_chain_of(&shape);
   const rlo_chain *const others_of[] = {beside};
   expect_ok(rlo_chain_concatenate(chain, others_of, 1, 0));
   rlo_shape dst = test_shape_of("s4[8,34]{0,1:T(3,5)E(4)fill(one)}");

@@ -89,7 +89,7 @@ static void cover(void) {
     return;
   }
   const int32_t stride = TEST_IS_SANITIZED ? 12 : 1;
-  const bool is_other = !test_device_is_pocl(&device) || is_low;
+  const bool is_other = !test_is_pocl(device.context) || is_low;
   const test_cover of_cpu = {
       .filter = is_of_cpu, .optimises_few = true, .skips_undeclared = is_other};
   const test_cover of_gpu = {.filter = is_of_gpu, .skips_undeclared = is_other};
@@ -132,8 +132,7 @@ RLO_TABLE_TEST(test_device_bytes__tables_are_exact, tables) {
 }
 
 RLO_TEST(test_device_bytes__compiles_no_more_than_its_budget) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &stats));
+  rlo_context_stats stats = test_context_stats(device.context);
   expect_programs_within(MAX_PROGRAMS);
   if (!bytes_is_all()) {
     /* Cases are free only as long as none compiles what the budget does not

@@ -164,8 +164,7 @@ RLO_LOOP_TEST(test_device_compute__conversions_are_exact, 0, NUM_TYPES) {
   test_random random = test_random_begin("test_device_compute");
   rlo_dtype from = types[_i];
   int64_t dim = NUM_VALUES;
-  rlo_shape src;
-  expect_ok(rlo_shape_make(from, &dim, 1, &src));
+  rlo_shape src = test_shape_make(from, &dim, 1);
   uint8_t *values = malloc(NUM_VALUES * 16);
   ck_assert_ptr_nonnull(values);
   fill_with_values(&random, from, NUM_VALUES, values);
@@ -184,8 +183,7 @@ RLO_LOOP_TEST(test_device_compute__conversions_are_exact, 0, NUM_TYPES) {
              "%s to %s",
              rlo_dtype_name(from),
              rlo_dtype_name(types[t]));
-    rlo_shape dst;
-    expect_ok(rlo_shape_make(types[t], &dim, 1, &dst));
+    rlo_shape dst = test_shape_make(types[t], &dim, 1);
     expect_ok(rlo_relayout_combine(&src, &dst, NULL, &options, &problem));
     /* Every second one, which changes nothing but the time it takes. */
     test_device_optimise((t + _i) / 6 % 2 == 0);
@@ -411,9 +409,8 @@ RLO_TEST(test_device_compute__random_sums_are_exact) {
         summed[count++] = k;
       }
     }
-    rlo_chain *chain = NULL;
     rlo_problem_list *problems = NULL;
-    expect_ok(rlo_chain_create(&src, &chain));
+    rlo_chain *chain = test_chain_of(&src);
     expect_ok(
         rlo_chain_sum(chain, summed, count, test_random_once_in(&random, 2)));
     const rlo_shape *result = rlo_chain_shape(chain);
@@ -496,19 +493,16 @@ static void run_forced(forced_case c, rlo_device_class device_class) {
     c.dims[k] = c.dims[k] > 36 ? 19 + c.dims[k] % 17 : c.dims[k];
   }
   test_random random = test_random_begin("test_device_compute");
-  rlo_shape src;
-  rlo_chain *chain = NULL;
   rlo_problem_list *problems = NULL;
-  expect_ok(rlo_shape_make(c.from, c.dims, 3, &src));
-  expect_ok(rlo_chain_create(&src, &chain));
+  rlo_shape src = test_shape_make(c.from, c.dims, 3);
+  rlo_chain *chain = test_chain_of(&src);
   if (c.is_turned) {
     expect_ok(rlo_chain_transpose(chain, (const int32_t[]){0, 2, 1}));
   }
   if (c.summed >= 0) {
     expect_ok(rlo_chain_sum(chain, &c.summed, 1, true));
   }
-  rlo_shape dst;
-  expect_ok(rlo_shape_make(c.to, rlo_chain_shape(chain)->dims, 3, &dst));
+  rlo_shape dst = test_shape_make(c.to, rlo_chain_shape(chain)->dims, 3);
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
   options.beta = c.beta;
   expect_ok(rlo_chain_combine(chain, &dst, &options, &problems));
@@ -578,11 +572,9 @@ RLO_TABLE_TEST(test_device_compute__gpu_families_are_exact, gpu_cases) {
  * read several times. */
 RLO_TEST(test_device_compute__skips_points_of_a_sum) {
   test_random random = test_random_begin("test_device_compute");
-  rlo_shape src;
-  rlo_chain *chain = NULL;
   rlo_problem_list *problems = NULL;
-  expect_ok(rlo_shape_make(RLO_DTYPE_F32, (int64_t[]){4, 5}, 2, &src));
-  expect_ok(rlo_chain_create(&src, &chain));
+  rlo_shape src = test_shape_make(RLO_DTYPE_F32, (int64_t[]){4, 5}, 2);
+  rlo_chain *chain = test_chain_of(&src);
   expect_ok(rlo_chain_tile(chain, (int64_t[]){3, 3}));
   expect_ok(rlo_chain_reshape(chain, (int64_t[]){180}, 1));
   expect_ok(rlo_chain_slice(chain, (int64_t[]){0}, (int64_t[]){100}, NULL));

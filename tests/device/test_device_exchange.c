@@ -77,7 +77,7 @@ static void close_places(void) {
     if (queues[k] != NULL) {
       (void)clReleaseCommandQueue(queues[k]);
       if (k != SECOND) {
-        expect_ok(rlo_context_get_stats(contexts[k], &stats));
+        stats = test_context_stats(contexts[k]);
         programs += stats.programs_built;
         ck_assert_int_eq(stats.buffer_bytes, 0);
       }
@@ -101,15 +101,10 @@ typedef struct held {
 } held;
 
 static cl_mem make_buffer(int place, const exchange_arena *arena) {
-  cl_int code;
-  cl_mem buffer =
-      clCreateBuffer(rlo_context_cl_context(contexts[place]),
-                     CL_MEM_COPY_HOST_PTR,
-                     (size_t)arena->bytes + 2 * EXCHANGE_GUARD_BYTES,
-                     arena->begin,
-                     &code);
-  expect_cl(code);
-  return buffer;
+  return test_context_buffer(contexts[place],
+                             CL_MEM_COPY_HOST_PTR,
+                             (size_t)arena->bytes + 2 * EXCHANGE_GUARD_BYTES,
+                             arena->begin);
 }
 
 static void open_held(const exchange_case *c, int64_t device, held *h) {

@@ -8,6 +8,7 @@
 #include "support/device_table.h"
 #include "support/expect.h"
 #include "support/random_indexed.h"
+#include "support/shape_of.h"
 
 /* Gathers on a device, held against the host byte by byte. */
 
@@ -15,9 +16,8 @@ RLO_FILE_FIXTURE(open_device, close_device);
 RLO_TIMEOUT(600);
 
 static rlo_problem_list *lower_gather(const test_indexed *x) {
-  rlo_chain *chain;
   rlo_problem_list *problems;
-  expect_ok(rlo_chain_create(&x->array, &chain));
+  rlo_chain *chain = test_chain_of(&x->array);
   ck_assert_msg(
       rlo_chain_gather(chain, &x->indices, x->dim, x->batch_dims) == RLO_OK &&
           rlo_chain_lower(chain, &x->rows, &problems) == RLO_OK,

@@ -146,11 +146,9 @@ static void run(const matrix *m,
                 cl_mem dst) {
   const rlo_problem problem = transposition(m);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  rlo_plan *plan = NULL;
   options.device_class = device_class;
-  expect_ok(rlo_plan_create(device.context, &problem, &options, &plan));
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan *plan = test_context_plan(device.context, &problem, &options);
+  rlo_plan_info info = test_plan_info_of(plan);
   const unsigned char guard = GUARD;
   const size_t total = (size_t)bytes_of(m) + 2 * GUARD_BYTES;
   expect_cl(clEnqueueFillBuffer(

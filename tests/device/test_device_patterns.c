@@ -205,8 +205,7 @@ static int64_t at_repeated(const int64_t *i) {
 
 /* Another chain from the same source, for operations of two operands. */
 static rlo_chain *other_operand(const rlo_chain *chain) {
-  rlo_chain *other = NULL;
-  expect_ok(rlo_chain_create(rlo_chain_shape(chain), &other));
+  rlo_chain *other = test_chain_of(rlo_chain_shape(chain));
   return other;
 }
 
@@ -306,8 +305,7 @@ static int32_t indices[ROWS];
 
 static rlo_status gather(rlo_chain *chain) {
   const int64_t count = ROWS;
-  rlo_shape shape;
-  expect_ok(rlo_shape_make(RLO_DTYPE_S32, &count, 1, &shape));
+  rlo_shape shape = test_shape_make(RLO_DTYPE_S32, &count, 1);
   for (int32_t n = 0; n < ROWS; ++n) {
     indices[n] = n * 77 % ROWS;
   }
@@ -382,8 +380,7 @@ static void begin_case(int32_t type, int32_t operation, pattern_case *out) {
   (void)snprintf(
       text, sizeof text, "%s[%d,%d]", types[type].name, ROWS, COLUMNS);
   rlo_shape shape = test_shape_of(text);
-  rlo_chain *chain = NULL;
-  expect_ok(rlo_chain_create(&shape, &chain));
+  rlo_chain *chain = test_chain_of(&shape);
   expect_ok(operations[operation].append(chain));
   out->dst = *rlo_chain_shape(chain);
   const char *layout = operations[operation].layout;

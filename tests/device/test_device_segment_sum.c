@@ -9,6 +9,7 @@
 #include "support/expect.h"
 #include "support/memcheck.h"
 #include "support/random_indexed.h"
+#include "support/shape_of.h"
 
 /* Segment sums on a device, held against the host bit by bit: whole memories,
  * with guard bands on both sides. */
@@ -44,8 +45,7 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   rlo_segment_sum *sum;
   rlo_shape dst_shape = x->array;
   if (c->dst_dtype != x->array.dtype) {
-    expect_ok(
-        rlo_shape_make(c->dst_dtype, x->array.dims, x->array.rank, &dst_shape));
+    dst_shape = test_shape_make(c->dst_dtype, x->array.dims, x->array.rank);
   }
   ck_assert_msg(
       rlo_segment_sum_create(
@@ -78,8 +78,7 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   memcpy(ids.before + ids.begin, x->index_memory, (size_t)sizes.ids_bytes);
   test_arena dst = test_arena_make(
       dst_size * test_random_in(random, 0, 5), sizes.dst_bytes, 8, 0xd0);
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan_info info = test_plan_info_of(plan);
   ck_assert_int_eq(info.src_bytes, sizes.src_bytes);
   ck_assert_int_eq(info.index_bytes, sizes.ids_bytes);
   ck_assert_int_eq(info.dst_bytes, sizes.dst_bytes);
@@ -190,9 +189,9 @@ static void run_shapes(test_random *random,
                        int32_t dim) {
   test_indexed x;
   memset(&x, 0, sizeof x);
-  expect_ok(rlo_shape_parse(rows, strlen(rows), &x.rows));
-  expect_ok(rlo_shape_parse(ids, strlen(ids), &x.indices));
-  expect_ok(rlo_shape_parse(array, strlen(array), &x.array));
+  x.rows = test_shape_of(rows);
+  x.indices = test_shape_of(ids);
+  x.array = test_shape_of(array);
   x.dim = dim;
   snprintf(x.words, sizeof x.words, "%s, %s, %s", rows, ids, array);
   int64_t count = 1;
@@ -236,9 +235,9 @@ static rlo_plan *plan_words(const char *rows,
                             const char *array,
                             const rlo_plan_options *options) {
   rlo_shape shapes[3];
-  expect_ok(rlo_shape_parse(rows, strlen(rows), &shapes[0]));
-  expect_ok(rlo_shape_parse(ids, strlen(ids), &shapes[1]));
-  expect_ok(rlo_shape_parse(array, strlen(array), &shapes[2]));
+  shapes[0] = test_shape_of(rows);
+  shapes[1] = test_shape_of(ids);
+  shapes[2] = test_shape_of(array);
   rlo_segment_sum *sum;
   rlo_plan *plan;
   expect_ok(
@@ -265,20 +264,17 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
   test_arena m = test_arena_make(0, 4096, 8, 1);
   test_arena_upload(&m, device.context);
   rlo_operands o = operands_in(&m);
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan_info info = test_plan_info_of(plan);
   ck_assert_int_eq(info.num_steps, 5); /* 3 for the ids, zeros, the sum */
   ck_assert_int_ge(info.scratch_bytes, (8 + 3 + 1) * 4);
   ck_assert_int_eq(info.written_bytes, 2 * 3 * 4);
-  rlo_context_stats prepared = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   expect_ok(rlo_plan_prepare(plan));
-  expect_ok(rlo_context_get_stats(device.context, &prepared));
+  rlo_context_stats prepared = test_context_stats(device.context);
   for (int32_t n = 0; n < 2; ++n) {
     expect_ok(rlo_enqueue_operands(plan, unordered, &o, 0, NULL, NULL));
     expect_cl(clFinish(unordered));
   }
-  expect_ok(rlo_context_get_stats(device.context, &after));
+  rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(after.programs_built, prepared.programs_built);
   ck_assert_int_eq(after.launches, prepared.launches + 2 * info.num_steps);
   ck_assert_int_eq(
@@ -291,7 +287,7 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
 
   /* Without rows the plan fills with zeros only, without scratch memory. */
   plan = plan_words("f32[0]", "s32[0]", "f32[3]", NULL);
-  expect_ok(rlo_plan_get_info(plan, &info));
+  info = test_plan_info_of(plan);
   ck_assert_int_eq(info.num_steps, 1);
   ck_assert_int_eq(info.scratch_bytes, 0);
   o = (rlo_operands)RLO_OPERANDS_INIT;
@@ -302,7 +298,7 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
 
   /* Without cells no kernel runs, but there is an event. */
   plan = plan_words("f32[8,0]", "s32[8]", "f32[3,0]", NULL);
-  expect_ok(rlo_plan_get_info(plan, &info));
+  info = test_plan_info_of(plan);
   ck_assert_int_eq(info.num_steps, 0);
   ck_assert_str_eq(info.family, "none");
   ck_assert_str_eq(info.schedule, "default");
@@ -432,14 +428,12 @@ RLO_TEST(test_device_segment_sum__refuses_what_is_aligned_worse_as_a_whole) {
   o.index_offset_bytes = 1 << 14;
   o.dst_offset_bytes = (1 << 15) + 4;
   o.scratch_offset_bytes = (1 << 15) + (1 << 14);
-  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   cl_event event = NULL;
-  expect_ok(rlo_context_get_stats(device.context, &before));
+  rlo_context_stats before = test_context_stats(device.context);
   ck_assert_int_eq(
       rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event),
       RLO_UNSUPPORTED);
-  expect_ok(rlo_context_get_stats(device.context, &after));
+  rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(after.launches, before.launches);
   ck_assert_int_eq(after.programs_built, before.programs_built);
   ck_assert_ptr_null(event);

@@ -12,6 +12,7 @@
 #include "service/service.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
 #include "support/random_job.h"
 #include "support/shape_of.h"
 #include "support/temp_file.h"
@@ -72,8 +73,7 @@ RLO_LOOP_TEST(test_device_service__a_transposition, 0, 2 * NUM_KINDS) {
   transpose_job_deinit(&t);
   rlo_service_release(service);
   /* A service that has nothing to do keeps no buffers. */
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &stats));
+  rlo_context_stats stats = test_context_stats(device.context);
   ck_assert_int_eq(stats.buffer_bytes, 0);
 }
 
@@ -128,10 +128,8 @@ RLO_LOOP_TEST(test_device_service__resumed, 0, 2) {
 /* f32[48,80] into tiles, with gaps that have to keep what they hold. */
 RLO_LOOP_TEST(test_device_service__gaps_keep_their_bytes, 0, 4) {
   rlo_service *service = open_service(&device.context, 1, _i % 2 == 1);
-  rlo_shape from = test_shape_of("f32[50,70]");
-  rlo_shape to = test_shape_of("f32[50,70]{0,1:T(8,16)}");
   rlo_problem problem;
-  expect_ok(rlo_relayout_lower(&from, &to, NULL, &problem));
+  test_plan_lower("f32[50,70]", "f32[50,70]{0,1:T(8,16)}", NULL, &problem);
   static uint8_t src[16384], before[32768], wanted[32768], got[32768];
   ck_assert_int_le(problem.dst_bytes, (int64_t)sizeof before);
   test_fill_unique(src, sizeof src, 4, 1);
@@ -296,7 +294,7 @@ RLO_TEST(test_device_service__the_next_job_finds_the_plans_of_the_last) {
     transpose_job_submit(&t, service);
     transpose_job_expect(&t);
     transpose_job_deinit(&t);
-    expect_ok(rlo_context_get_stats(device.context, &stats[n]));
+    stats[n] = test_context_stats(device.context);
   }
   ck_assert_int_gt(stats[2].launches, stats[1].launches);
   /* Each plan finds or builds its programs. */

@@ -37,14 +37,11 @@ static void fill_guards(guarded *g) {
 }
 
 static void open_guarded(guarded *g, const void *content, int64_t bytes) {
-  cl_int code = CL_SUCCESS;
   g->bytes = bytes;
-  g->buffer = clCreateBuffer(rlo_context_cl_context(device.context),
-                             CL_MEM_READ_WRITE,
-                             (size_t)(bytes + 2 * GUARD_BYTES),
-                             NULL,
-                             &code);
-  expect_cl(code);
+  g->buffer = test_context_buffer(device.context,
+                                  CL_MEM_READ_WRITE,
+                                  (size_t)(bytes + 2 * GUARD_BYTES),
+                                  NULL);
   fill_guards(g);
   expect_ok(rlo_storage_from_buffer(
       device.context, g->buffer, GUARD_BYTES, bytes, &g->storage));
@@ -331,11 +328,8 @@ RLO_TABLE_TEST(test_device_service_buffer__jobs, jobs) {
 
 /* ----------------------------------------------------------------- refusals */
 
-static cl_mem make_buffer(cl_context context, cl_mem_flags flags) {
-  cl_int code = CL_SUCCESS;
-  cl_mem made = clCreateBuffer(context, flags, 100, NULL, &code);
-  expect_cl(code);
-  return made;
+static cl_mem make_buffer(const rlo_context *context, cl_mem_flags flags) {
+  return test_context_buffer(context, flags, 100, NULL);
 }
 
 static void expect_refused(cl_mem buffer,
@@ -352,7 +346,7 @@ static void expect_refused(cl_mem buffer,
 }
 
 RLO_TEST(test_device_service_buffer__refusals) {
-  cl_context context = rlo_context_cl_context(device.context);
+  const rlo_context *context = device.context;
   cl_mem buffer = make_buffer(context, CL_MEM_READ_WRITE);
   rlo_storage *storage = NULL;
   expect_refusal(rlo_storage_from_buffer(NULL, buffer, 0, 1, &storage),
@@ -392,8 +386,7 @@ RLO_TEST(test_device_service_buffer__refusals) {
   expect_cl(clReleaseMemObject(buffer));
 
   test_device other = test_device_open();
-  buffer =
-      make_buffer(rlo_context_cl_context(other.context), CL_MEM_READ_WRITE);
+  buffer = make_buffer(other.context, CL_MEM_READ_WRITE);
   expect_refused(
       buffer, 0, 1, RLO_INVALID_ARGUMENT, "the buffer is of another context");
   expect_cl(clReleaseMemObject(buffer));
@@ -410,7 +403,7 @@ RLO_TEST(test_device_service_buffer__refusals) {
 }
 
 RLO_TEST(test_device_service_buffer__what_the_host_may_do) {
-  cl_context context = rlo_context_cl_context(device.context);
+  const rlo_context *context = device.context;
   char byte = 0;
   for (int n = 0; n < 2; ++n) {
     cl_mem buffer = make_buffer(

@@ -297,11 +297,10 @@ RLO_TEST(test_device_service_limits__sub_devices) {
  * piece that has a source. */
 static void make_late_source(checked_job *job) {
   rlo_shape shape = test_shape_of("f32[200,512]");
-  rlo_chain *chain = NULL;
   rlo_problem_list *list = NULL;
   const int64_t low[] = {400, 0};
   const int64_t high[] = {0, 0};
-  expect_ok(rlo_chain_create(&shape, &chain));
+  rlo_chain *chain = test_chain_of(&shape);
   expect_ok(rlo_chain_pad(chain, low, high, NULL, NULL));
   expect_ok(rlo_chain_lower(chain, NULL, &list));
   checked_job_init(job,
@@ -315,8 +314,7 @@ static void make_late_source(checked_job *job) {
 
 /* How many kernels a context ran. */
 static int64_t launches_of(const rlo_context *context) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(context, &stats));
+  rlo_context_stats stats = test_context_stats(context);
   return stats.launches;
 }
 

@@ -48,8 +48,7 @@ static bool is_for_device(rlo_context *context, const rlo_problem *problem) {
   rlo_plan *plan = NULL;
   rlo_status status = rlo_plan_create(context, problem, NULL, &plan);
   if (status == RLO_OK) {
-    rlo_plan_info info = RLO_PLAN_INFO_INIT;
-    expect_ok(rlo_plan_get_info(plan, &info));
+    rlo_plan_info info = test_plan_info_of(plan);
     ck_assert_int_eq(info.device_class, context->device_info.device_class);
   }
   rlo_plan_release(plan);
@@ -83,8 +82,7 @@ RLO_LOOP_TEST(test_device_service_random__the_bytes_of_the_oracle,
     }
   }
   rlo_service_release(service);
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(context, &stats));
+  rlo_context_stats stats = test_context_stats(context);
   ck_assert_int_le(stats.programs_built,
                    getenv("RELAYOUT_TEST_ALL") == NULL ? 90 : INT64_MAX);
   rlo_context_release(context);

@@ -37,8 +37,7 @@ static rlo_plan *make_plan(rlo_device_class device_class,
 }
 
 static rlo_plan_info info_of(const rlo_plan *plan) {
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan_info info = test_plan_info_of(plan);
   return info;
 }
 
@@ -209,10 +208,8 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
       strstr(info.parameters,
              "10 parts in scratch memory: f32 to f32 in f32, summed"),
       info.parameters);
-  rlo_context_stats prepared = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   expect_ok(rlo_plan_prepare(plan));
-  expect_ok(rlo_context_get_stats(device.context, &prepared));
+  rlo_context_stats prepared = test_context_stats(device.context);
   test_arena m = test_arena_make(0, 65536, 8, 1);
   test_arena_upload(&m, device.context);
   rlo_operands o = RLO_OPERANDS_INIT;
@@ -223,7 +220,7 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
     expect_ok(rlo_enqueue_operands(plan, unordered, &o, 0, NULL, NULL));
     expect_cl(clFinish(unordered));
   }
-  expect_ok(rlo_context_get_stats(device.context, &after));
+  rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(after.programs_built, prepared.programs_built);
   ck_assert_int_eq(after.launches, prepared.launches + 6);
 
@@ -256,18 +253,17 @@ RLO_TEST(test_device_sum_parts__are_a_plan_of_steps) {
 /* Options of an older header, and those that give no scratch memory. */
 RLO_TEST(test_device_sum_parts__need_the_callers_consent) {
   make_sum_of_floats(4 << 20);
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
+  rlo_plan *plan = test_context_plan(device.context, &problem, NULL);
   ck_assert_int_eq(info_of(plan).num_steps, 1);
   rlo_plan_release(plan);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.max_scratch_bytes = ENOUGH;
-  expect_ok(rlo_plan_create(device.context, &problem, &options, &plan));
+  plan = test_context_plan(device.context, &problem, &options);
   ck_assert_int_eq(info_of(plan).num_steps, 2);
   ck_assert_int_gt(info_of(plan).scratch_bytes, 0);
   rlo_plan_release(plan);
   options.struct_size = offsetof(rlo_plan_options, max_scratch_bytes);
-  expect_ok(rlo_plan_create(device.context, &problem, &options, &plan));
+  plan = test_context_plan(device.context, &problem, &options);
   ck_assert_int_eq(info_of(plan).num_steps, 1);
   ck_assert_int_eq(info_of(plan).scratch_bytes, 0);
   rlo_plan_release(plan);

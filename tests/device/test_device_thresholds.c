@@ -283,8 +283,7 @@ static void run_operands(rlo_plan *plan,
                          test_arena *src,
                          test_arena *ids,
                          test_arena *dst) {
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan_info info = test_plan_info_of(plan);
   test_arena scratch = test_arena_make(8, info.scratch_bytes, 8, 0x90);
   rlo_operands operands = RLO_OPERANDS_INIT;
   test_arena_upload(&scratch, device.context);
@@ -308,8 +307,7 @@ static void run_operands(rlo_plan *plan,
 }
 
 static int32_t num_steps_of(const rlo_plan *plan) {
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan_info info = test_plan_info_of(plan);
   return info.num_steps;
 }
 
@@ -328,12 +326,11 @@ RLO_TABLE_TEST(test_device_thresholds__small_sums_are_cut, parts) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.max_scratch_bytes = 1 << 20;
   options.device_class = parts[_i].device_class;
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(device.context, &problem, &options, &plan));
+  rlo_plan *plan = test_context_plan(device.context, &problem, &options);
   ck_assert_int_eq(num_steps_of(plan), 1);
   rlo_plan_release(plan);
   lower(parts[_i].threshold);
-  expect_ok(rlo_plan_create(device.context, &problem, &options, &plan));
+  plan = test_context_plan(device.context, &problem, &options);
   ck_assert_int_gt(num_steps_of(plan), 1);
   test_arena src = test_arena_make(4, problem.src_bytes, 4, 0x50);
   test_arena dst = test_arena_make(4, problem.dst_bytes, 4, 0xd0);
@@ -369,8 +366,8 @@ static rlo_plan *plan_segments(const rlo_segment_sum *sum, int number) {
 /* Other parameters, or scratch memory for other chunks. */
 static bool plans_differ(const rlo_plan *a, const rlo_plan *b) {
   rlo_plan_info infos[2] = {RLO_PLAN_INFO_INIT, RLO_PLAN_INFO_INIT};
-  expect_ok(rlo_plan_get_info(a, &infos[0]));
-  expect_ok(rlo_plan_get_info(b, &infos[1]));
+  infos[0] = test_plan_info_of(a);
+  infos[1] = test_plan_info_of(b);
   return infos[0].scratch_bytes != infos[1].scratch_bytes ||
          strcmp(infos[0].parameters, infos[1].parameters) != 0;
 }

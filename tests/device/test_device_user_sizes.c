@@ -15,14 +15,10 @@ RLO_TIMEOUT(2000);
 RLO_FILE_FIXTURE(open_device, close_device);
 
 static cl_mem wrap(const test_guarded_pages *pages) {
-  cl_int code;
-  cl_mem buffer = clCreateBuffer(rlo_context_cl_context(device.context),
-                                 CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-                                 pages->size_bytes,
-                                 pages->bytes,
-                                 &code);
-  expect_cl(code);
-  return buffer;
+  return test_context_buffer(device.context,
+                             CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                             pages->size_bytes,
+                             pages->bytes);
 }
 
 /** Drivers other than PoCL may move the bytes here only now. */
@@ -46,8 +42,7 @@ static void fetch(cl_mem buffer, const test_guarded_pages *pages) {
 }
 
 static void run_plan(const test_user_array *a, cl_mem src, cl_mem dst) {
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(device.context, &a->problem, NULL, &plan));
+  rlo_plan *plan = test_context_plan(device.context, &a->problem, NULL);
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
   expect_cl(clFinish(device.queue));
   rlo_plan_release(plan);

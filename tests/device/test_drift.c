@@ -8,6 +8,7 @@
 #include "relayout/ops.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/shape_of.h"
 
 /*
  * Plan, run, release, again and again: the process does not grow. Half of the
@@ -50,16 +51,14 @@ static void run_plan(int64_t first_row) {
   static const int32_t permutation[] = {1, 0};
   const int64_t begin[] = {first_row, 0};
   const int64_t end[] = {first_row + PART_ROWS, COLUMNS};
-  rlo_chain *chain = NULL;
   rlo_problem_list *list = NULL;
-  rlo_plan *plan = NULL;
   cl_event done = NULL;
-  expect_ok(rlo_chain_create(&whole, &chain));
+  rlo_chain *chain = test_chain_of(&whole);
   expect_ok(rlo_chain_slice(chain, begin, end, NULL));
   expect_ok(rlo_chain_transpose(chain, permutation));
   expect_ok(rlo_chain_lower(chain, rlo_chain_shape(chain), &list));
-  expect_ok(rlo_plan_create(
-      device.context, rlo_problem_list_get(list, 0), NULL, &plan));
+  rlo_plan *plan =
+      test_context_plan(device.context, rlo_problem_list_get(list, 0), NULL);
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, &done));
   expect_cl(clWaitForEvents(1, &done));
   clReleaseEvent(done);
@@ -99,7 +98,7 @@ RLO_TEST(test_drift__cycles_leave_nothing) {
   options.context = device.context;
   expect_ok(rlo_engine_create(&options, &engine));
   const int64_t all = (int64_t)sizeof(float) * NUM_ROWS * COLUMNS;
-  expect_ok(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &whole));
+  whole = test_shape_make(RLO_DTYPE_F32, dims, 2);
   expect_ok(rlo_tensor_create(engine, &whole, NULL, &x));
   expect_ok(rlo_buffer_create(device.context, all, &src));
   expect_ok(rlo_buffer_create(device.context, all, &dst));

@@ -7,6 +7,7 @@
 #include "relayout/text.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
 
 /* A transpose large enough for non-temporal stores, which are fatal where the
  * alignment is not what the plan relied on. Its rows are whole cache lines on
@@ -21,21 +22,9 @@ enum {
 static rlo_problem transpose;
 static uint32_t *values, *expected, *got;
 
-static rlo_problem lower(const char *src_text,
-                         const char *dst_text,
-                         const int32_t *permutation) {
-  static rlo_problem problem;
-  rlo_shape src;
-  rlo_shape dst;
-  expect_ok(rlo_shape_parse(src_text, strlen(src_text), &src));
-  expect_ok(rlo_shape_parse(dst_text, strlen(dst_text), &dst));
-  expect_ok(rlo_relayout_lower(&src, &dst, permutation, &problem));
-  return problem;
-}
-
 static void begin_file(void) {
   open_device();
-  transpose = lower("f32[1088,704]", "f32[704,1088]", (const int32_t[]){1, 0});
+  transpose = test_problem_of("f32[1088,704]", "f32[704,1088]", "1,0");
   values = malloc(BYTES);
   expected = malloc(BYTES);
   got = malloc(BYTES);
@@ -54,22 +43,9 @@ static void end_file(void) {
 RLO_FILE_FIXTURE(begin_file, end_file);
 RLO_TIMEOUT(300);
 
-static rlo_plan *plan_of(const rlo_problem *problem) {
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(device.context, problem, NULL, &plan));
-  return plan;
-}
-
-static cl_mem buffer_of(cl_mem_flags flags, size_t bytes, void *host) {
-  cl_int code = CL_SUCCESS;
-  cl_mem buffer = clCreateBuffer(
-      rlo_context_cl_context(device.context), flags, bytes, host, &code);
-  expect_cl(code);
-  return buffer;
-}
-
 static cl_mem filled_buffer(void) {
-  return buffer_of(CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, BYTES, values);
+  return test_context_buffer(
+      device.context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, BYTES, values);
 }
 
 static cl_mem sub_buffer(cl_mem parent, size_t origin, size_t bytes) {
@@ -117,25 +93,14 @@ static cl_event user_event(void) {
   return event;
 }
 
-static int64_t launches(void) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &stats));
-  return stats.launches;
-}
-
-static int64_t programs_built(void) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &stats));
-  return stats.programs_built;
-}
-
 RLO_TEST(test_enqueue__in_order_without_events) {
-  rlo_plan *plan = plan_of(&transpose);
+  rlo_plan *plan = test_context_plan(device.context, &transpose, NULL);
   cl_mem src = filled_buffer();
-  cl_mem dst = buffer_of(CL_MEM_WRITE_ONLY, BYTES, NULL);
-  int64_t before = launches();
+  cl_mem dst =
+      test_context_buffer(device.context, CL_MEM_WRITE_ONLY, BYTES, NULL);
+  int64_t before = test_context_stats(device.context).launches;
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
-  ck_assert_int_eq(launches(), before + 1);
+  ck_assert_int_eq(test_context_stats(device.context).launches, before + 1);
   expect_result(device.queue, dst, 0, NULL);
   clReleaseMemObject(src);
   clReleaseMemObject(dst);
@@ -143,9 +108,10 @@ RLO_TEST(test_enqueue__in_order_without_events) {
 }
 
 RLO_TEST(test_enqueue__waits_for_the_wait_list) {
-  rlo_plan *plan = plan_of(&transpose);
+  rlo_plan *plan = test_context_plan(device.context, &transpose, NULL);
   cl_mem src = filled_buffer();
-  cl_mem dst = buffer_of(CL_MEM_READ_WRITE, BYTES, NULL);
+  cl_mem dst =
+      test_context_buffer(device.context, CL_MEM_READ_WRITE, BYTES, NULL);
   cl_event gates[2] = {user_event(), user_event()};
   cl_event done = NULL;
   expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 2, gates, &done));
@@ -170,13 +136,14 @@ RLO_TEST(test_enqueue__out_of_order_by_events) {
   enum { TURNS = 25 };
 
   rlo_problem back_problem =
-      lower("f32[704,1088]", "f32[1088,704]", (const int32_t[]){1, 0});
-  rlo_plan *there = plan_of(&transpose);
-  rlo_plan *back = plan_of(&back_problem);
+      test_problem_of("f32[704,1088]", "f32[1088,704]", "1,0");
+  rlo_plan *there = test_context_plan(device.context, &transpose, NULL);
+  rlo_plan *back = test_context_plan(device.context, &back_problem, NULL);
   cl_command_queue queue =
       test_device_make_queue(&device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-  cl_mem a = buffer_of(CL_MEM_COPY_HOST_PTR, BYTES, values);
-  cl_mem b = buffer_of(0, BYTES, NULL);
+  cl_mem a =
+      test_context_buffer(device.context, CL_MEM_COPY_HOST_PTR, BYTES, values);
+  cl_mem b = test_context_buffer(device.context, 0, BYTES, NULL);
   cl_event gate = user_event();
   cl_event last = gate;
   for (int32_t i = 0; i < TURNS; ++i) {
@@ -209,8 +176,9 @@ RLO_TEST(test_enqueue__out_of_order_by_events) {
 RLO_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer) {
   enum { HALF = (BYTES + 1023) / 1024 * 1024 };
 
-  rlo_plan *plan = plan_of(&transpose);
-  cl_mem whole = buffer_of(CL_MEM_READ_WRITE, 2 * HALF, NULL);
+  rlo_plan *plan = test_context_plan(device.context, &transpose, NULL);
+  cl_mem whole =
+      test_context_buffer(device.context, CL_MEM_READ_WRITE, 2 * HALF, NULL);
   test_device_write(device.queue, whole, HALF, BYTES, values);
   expect_ok(
       rlo_enqueue(plan, device.queue, whole, HALF, whole, 0, 0, NULL, NULL));
@@ -230,18 +198,19 @@ RLO_TEST(test_enqueue__sub_buffers_and_halves_of_one_buffer) {
 RLO_TEST(test_enqueue__host_memory_that_begins_anywhere) {
   static const size_t begins[][2] = {
       {0, 0}, {4, 0}, {0, 4}, {4, 60}, {64, 128}, {32, 16}};
-  rlo_plan *plan = plan_of(&transpose);
+  rlo_plan *plan = test_context_plan(device.context, &transpose, NULL);
   uint8_t *src_memory = aligned_alloc(4096, BYTES / 4096 * 4096 + 8192);
   uint8_t *dst_memory = aligned_alloc(4096, BYTES / 4096 * 4096 + 8192);
   ck_assert(src_memory != NULL && dst_memory != NULL);
   for (size_t i = 0; i < sizeof begins / sizeof begins[0]; ++i) {
     memcpy(src_memory + begins[i][0], values, BYTES);
     memset(dst_memory, 0, BYTES);
-    cl_mem src = buffer_of(CL_MEM_USE_HOST_PTR | CL_MEM_READ_ONLY,
-                           BYTES,
-                           src_memory + begins[i][0]);
-    cl_mem dst =
-        buffer_of(CL_MEM_USE_HOST_PTR, BYTES, dst_memory + begins[i][1]);
+    cl_mem src = test_context_buffer(device.context,
+                                     CL_MEM_USE_HOST_PTR | CL_MEM_READ_ONLY,
+                                     BYTES,
+                                     src_memory + begins[i][0]);
+    cl_mem dst = test_context_buffer(
+        device.context, CL_MEM_USE_HOST_PTR, BYTES, dst_memory + begins[i][1]);
     expect_ok(rlo_enqueue(plan, device.queue, src, 0, dst, 0, 0, NULL, NULL));
     expect_result(device.queue, dst, 0, NULL);
     clReleaseMemObject(src);
@@ -253,13 +222,12 @@ RLO_TEST(test_enqueue__host_memory_that_begins_anywhere) {
 }
 
 RLO_TEST(test_enqueue__nothing_to_do_still_yields_an_event) {
-  rlo_problem empty = lower("f32[0,3]", "f32[3,0]", (const int32_t[]){1, 0});
-  rlo_plan *plan = plan_of(&empty);
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_problem empty = test_problem_of("f32[0,3]", "f32[3,0]", "1,0");
+  rlo_plan *plan = test_context_plan(device.context, &empty, NULL);
+  rlo_plan_info info = test_plan_info_of(plan);
   ck_assert_str_eq(info.family, "none");
   expect_ok(rlo_plan_prepare(plan));
-  int64_t before = launches();
+  int64_t before = test_context_stats(device.context).launches;
   cl_event gate = user_event();
   cl_event done = NULL;
   expect_ok(rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 1, &gate, &done));
@@ -269,7 +237,7 @@ RLO_TEST(test_enqueue__nothing_to_do_still_yields_an_event) {
   expect_cl(clSetUserEventStatus(gate, CL_COMPLETE));
   expect_cl(clWaitForEvents(1, &done));
   expect_ok(rlo_enqueue(plan, device.queue, NULL, 0, NULL, 0, 0, NULL, NULL));
-  ck_assert_int_eq(launches(), before);
+  ck_assert_int_eq(test_context_stats(device.context).launches, before);
   clReleaseEvent(done);
   clReleaseEvent(gate);
   rlo_plan_release(plan);
@@ -277,11 +245,14 @@ RLO_TEST(test_enqueue__nothing_to_do_still_yields_an_event) {
 
 /* No source element at all, and a destination that is all padding. */
 RLO_TEST(test_enqueue__only_padding_needs_no_source) {
-  rlo_problem fill = lower("f32[0]", "f32[0]{0:pad(9)fill(one)}", NULL);
-  rlo_plan *plan = plan_of(&fill);
+  rlo_problem fill =
+      test_problem_of("f32[0]", "f32[0]{0:pad(9)fill(one)}", NULL);
+  rlo_plan *plan = test_context_plan(device.context, &fill, NULL);
   float out[9] = {0};
-  cl_mem dst =
-      buffer_of(CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof out, out);
+  cl_mem dst = test_context_buffer(device.context,
+                                   CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                   sizeof out,
+                                   out);
   expect_ok(rlo_enqueue(plan, device.queue, NULL, 0, dst, 0, 0, NULL, NULL));
   test_device_read(device.queue, dst, 0, sizeof out, out);
   for (size_t i = 0; i < 9; ++i) {
@@ -295,8 +266,7 @@ RLO_TEST(test_enqueue__plan_and_context_may_go_while_in_flight) {
   test_device own = test_device_open();
   cl_context context = rlo_context_cl_context(own.context);
   cl_int code = CL_SUCCESS;
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(own.context, &transpose, NULL, &plan));
+  rlo_plan *plan = test_context_plan(own.context, &transpose, NULL);
   cl_mem src =
       clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, BYTES, values, &code);
   expect_cl(code);
@@ -318,26 +288,27 @@ RLO_TEST(test_enqueue__plan_and_context_may_go_while_in_flight) {
 }
 
 RLO_TEST(test_enqueue__prepare_builds_all_that_enqueue_needs) {
-  rlo_problem problem =
-      lower("f64[33,70]", "f64[70,33]", (const int32_t[]){1, 0});
-  rlo_plan *plan = plan_of(&problem);
-  int64_t before = programs_built();
+  rlo_problem problem = test_problem_of("f64[33,70]", "f64[70,33]", "1,0");
+  rlo_plan *plan = test_context_plan(device.context, &problem, NULL);
+  int64_t before = test_context_stats(device.context).programs_built;
   expect_ok(rlo_plan_prepare(plan));
-  int64_t prepared = programs_built();
+  int64_t prepared = test_context_stats(device.context).programs_built;
   ck_assert_int_gt(prepared, before);
-  cl_mem src = buffer_of(CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
-  cl_mem dst = buffer_of(CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
+  cl_mem src = test_context_buffer(
+      device.context, CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
+  cl_mem dst = test_context_buffer(
+      device.context, CL_MEM_READ_WRITE, 8 * 33 * 70 + 8, NULL);
   for (int32_t shift = 0; shift <= 8; shift += 8) {
     expect_ok(
         rlo_enqueue(plan, device.queue, src, shift, dst, shift, 0, NULL, NULL));
   }
   expect_cl(clFinish(device.queue));
-  ck_assert_int_eq(programs_built(), prepared);
+  ck_assert_int_eq(test_context_stats(device.context).programs_built, prepared);
 
   /* The same problem planned again finds the programs there. */
-  rlo_plan *again = plan_of(&problem);
+  rlo_plan *again = test_context_plan(device.context, &problem, NULL);
   expect_ok(rlo_plan_prepare(again));
-  ck_assert_int_eq(programs_built(), prepared);
+  ck_assert_int_eq(test_context_stats(device.context).programs_built, prepared);
   clReleaseMemObject(src);
   clReleaseMemObject(dst);
   rlo_plan_release(plan);
@@ -365,15 +336,17 @@ static bool have_one_kernel(const rlo_problem problems[2]) {
  * differ, but on PoCL there is one. */
 RLO_TEST(test_enqueue__plans_that_share_a_program_take_turns) {
   rlo_problem problems[2] = {
-      lower("f32[64,128]", "f32[128,64]", (const int32_t[]){1, 0}),
-      lower("f32[128,64]", "f32[64,128]", (const int32_t[]){1, 0})};
-  rlo_plan *plans[2] = {plan_of(&problems[0]), plan_of(&problems[1])};
+      test_problem_of("f32[64,128]", "f32[128,64]", "1,0"),
+      test_problem_of("f32[128,64]", "f32[64,128]", "1,0")};
+  rlo_plan *plans[2] = {test_context_plan(device.context, &problems[0], NULL),
+                        test_context_plan(device.context, &problems[1], NULL)};
 
   enum { SMALL_BYTES = 4 * 64 * 128 };
 
   cl_mem src = filled_buffer();
-  cl_mem dst = buffer_of(CL_MEM_READ_WRITE, SMALL_BYTES, NULL);
-  int64_t before = programs_built();
+  cl_mem dst =
+      test_context_buffer(device.context, CL_MEM_READ_WRITE, SMALL_BYTES, NULL);
+  int64_t before = test_context_stats(device.context).programs_built;
   for (int32_t turn = 0; turn < 12; ++turn) {
     int32_t which = turn / 2 % 2;
     expect_ok(
@@ -384,8 +357,9 @@ RLO_TEST(test_enqueue__plans_that_share_a_program_take_turns) {
     ck_assert(memcmp(got, wanted, SMALL_BYTES) == 0);
   }
   const bool is_shared = have_one_kernel(problems);
-  ck_assert(is_shared || !test_device_is_pocl(&device));
-  ck_assert_int_le(programs_built(), before + (is_shared ? 1 : 2));
+  ck_assert(is_shared || !test_is_pocl(device.context));
+  ck_assert_int_le(test_context_stats(device.context).programs_built,
+                   before + (is_shared ? 1 : 2));
   clReleaseMemObject(src);
   clReleaseMemObject(dst);
   rlo_plan_release(plans[0]);

@@ -6,6 +6,7 @@
 #include "relayout/text.h"
 #include "support/device_arena.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
 #include "support/suite.h"
 
 /* Printed, and held to a bound that only a mistake of another order breaks.
@@ -24,20 +25,10 @@ RLO_TEST(test_enqueue_cost__takes_microseconds_on_the_host) {
   enum { TURNS = 2000 };
 
   test_device device = test_device_open();
-  cl_context context = rlo_context_cl_context(device.context);
-  static rlo_problem tiny;
-  rlo_shape from;
-  rlo_shape to;
-  expect_ok(rlo_shape_parse("f32[2,3]", 8, &from));
-  expect_ok(rlo_shape_parse("f32[3,2]", 8, &to));
-  expect_ok(rlo_relayout_lower(&from, &to, (const int32_t[]){1, 0}, &tiny));
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(device.context, &tiny, NULL, &plan));
-  cl_int code = CL_SUCCESS;
-  cl_mem src = clCreateBuffer(context, 0, 64, NULL, &code);
-  expect_cl(code);
-  cl_mem dst = clCreateBuffer(context, 0, 64, NULL, &code);
-  expect_cl(code);
+  const rlo_problem tiny = test_problem_of("f32[2,3]", "f32[3,2]", "1,0");
+  rlo_plan *plan = test_context_plan(device.context, &tiny, NULL);
+  cl_mem src = test_context_buffer(device.context, 0, 64, NULL);
+  cl_mem dst = test_context_buffer(device.context, 0, 64, NULL);
   double best = 1e9;
   for (int32_t round = 0; round < 5; ++round) {
     /* The time of this thread alone: machines that run tests are busy. */

@@ -13,6 +13,8 @@
 #include "runtime/measure.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
+#include "support/shape_of.h"
 
 /* Building kernels takes most of the time: few candidates, and one shape. */
 #define SECONDS 0.3
@@ -41,18 +43,6 @@ RLO_FILE_FIXTURE(begin_file, end_file);
 RLO_FIXTURE(forget, NULL);
 RLO_TIMEOUT(300);
 
-static void parse(const char *text, rlo_shape *out_shape) {
-  expect_ok(rlo_shape_parse(text, strlen(text), out_shape));
-}
-
-static void lower(const char *src_text, const char *dst_text) {
-  rlo_shape src;
-  rlo_shape dst;
-  parse(src_text, &src);
-  parse(dst_text, &dst);
-  expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
-}
-
 static rlo_plan_options measure_options(void) {
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.effort = RLO_EFFORT_MEASURE;
@@ -63,10 +53,8 @@ static rlo_plan_options measure_options(void) {
 /* Plan, and tell what came of it. */
 static rlo_plan_info plan(rlo_context *context,
                           const rlo_plan_options *options) {
-  rlo_plan *made = NULL;
-  expect_ok(rlo_plan_create(context, &problem, options, &made));
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(made, &info));
+  rlo_plan *made = test_context_plan(context, &problem, options);
+  rlo_plan_info info = test_plan_info_of(made);
   rlo_plan_release(made);
   info.parameters = ""; /* the plan's own */
   return info;
@@ -74,7 +62,7 @@ static rlo_plan_info plan(rlo_context *context,
 
 static void measure(const char *src, const char *dst) {
   rlo_plan_options options = measure_options();
-  lower(src, dst);
+  test_plan_lower(src, dst, NULL, &problem);
   rlo_plan_info info = plan(device.context, &options);
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
 }
@@ -105,18 +93,16 @@ RLO_TEST(test_measure__a_clock_that_does_not_run_is_not_believed) {
 
 RLO_TEST(test_measure__measures_once_and_remembers) {
   rlo_plan_options options = measure_options();
-  lower("f32[300,201]", "f32[300,201]{0,1}");
+  test_plan_lower("f32[300,201]", "f32[300,201]{0,1}", NULL, &problem);
   ck_assert_int_eq(plan(device.context, NULL).decision,
                    RLO_PLAN_DECISION_ESTIMATE);
   rlo_plan_info first = plan(device.context, &options);
   ck_assert_int_eq(first.decision, RLO_PLAN_DECISION_MEASURE);
   ck_assert_double_gt(first.measured_fraction, 0.0);
-  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &before));
+  rlo_context_stats before = test_context_stats(device.context);
   rlo_plan_info second = plan(device.context, &options);
   rlo_plan_info third = plan(device.context, NULL);
-  expect_ok(rlo_context_get_stats(device.context, &after));
+  rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(second.decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_int_eq(third.decision, RLO_PLAN_DECISION_WISDOM);
   ck_assert_str_eq(first.family, second.family);
@@ -133,7 +119,7 @@ RLO_TEST(test_measure__measures_once_and_remembers) {
 RLO_TEST(test_measure__what_is_forced_stays_and_is_not_remembered) {
   rlo_plan_options options = measure_options();
   options.family = "gather";
-  lower("f32[64,65]", "f32[64,65]{0,1}");
+  test_plan_lower("f32[64,65]", "f32[64,65]{0,1}", NULL, &problem);
   rlo_plan_info info = plan(device.context, &options);
   ck_assert_str_eq(info.family, "gather");
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
@@ -143,7 +129,7 @@ RLO_TEST(test_measure__what_is_forced_stays_and_is_not_remembered) {
 
 RLO_TEST(test_measure__there_is_nothing_to_measure_of_nothing) {
   rlo_plan_options options = measure_options();
-  lower("f32[0,65]", "f32[0,65]{0,1}");
+  test_plan_lower("f32[0,65]", "f32[0,65]{0,1}", NULL, &problem);
   rlo_plan_info info = plan(device.context, &options);
   ck_assert_str_eq(info.family, "none");
   ck_assert_str_eq(info.schedule, "default");
@@ -158,10 +144,8 @@ RLO_LOOP_TEST(test_measure__moves_every_byte_right, 0, 5) {
       {"f64[20,300]{1,0:T(8,128)}", "f64[20,300]"},
       {"f32[40]{0:T(8)}", "f32[40]{0:T(3)fill(zero)}"},
   };
-  rlo_shape src;
-  rlo_shape dst;
-  parse(pairs[_i][0], &src);
-  parse(pairs[_i][1], &dst);
+  rlo_shape src = test_shape_of(pairs[_i][0]);
+  rlo_shape dst = test_shape_of(pairs[_i][1]);
   for (int64_t shift = 0; shift <= 8; shift += 8) {
     test_case c = {.src = &src,
                    .dst = &dst,
@@ -181,15 +165,13 @@ RLO_LOOP_TEST(test_measure__moves_every_byte_right, 0, 5) {
 RLO_TEST(test_measure__takes_about_the_time_that_it_is_given) {
   rlo_plan_options options = measure_options();
   options.measure_seconds = 1e-6;
-  lower("f32[512,384]", "f32[512,384]{0,1}");
-  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
+  test_plan_lower("f32[512,384]", "f32[512,384]{0,1}", NULL, &problem);
   /* What every measurement needs, built beforehand. */
   plan(device.context, &options);
   rlo_context_clear_wisdom(device.context);
-  expect_ok(rlo_context_get_stats(device.context, &before));
+  rlo_context_stats before = test_context_stats(device.context);
   rlo_plan_info info = plan(device.context, &options);
-  expect_ok(rlo_context_get_stats(device.context, &after));
+  rlo_context_stats after = test_context_stats(device.context);
   /* No time for any but the first. */
   ck_assert_int_eq(info.decision, RLO_PLAN_DECISION_MEASURE);
   ck_assert_str_eq(info.schedule, "default");
@@ -214,13 +196,12 @@ RLO_TEST(test_measure__stays_within_the_budget) {
                                &context_options,
                                &context));
   rlo_plan_options options = measure_options();
-  lower("f32[300,200]", "f32[300,200]{0,1}");
+  test_plan_lower("f32[300,200]", "f32[300,200]{0,1}", NULL, &problem);
   rlo_plan *none = NULL;
   ck_assert_int_eq(rlo_plan_create(context, &problem, &options, &none),
                    RLO_OUT_OF_MEMORY);
   ck_assert_ptr_null(none);
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(context, &stats));
+  rlo_context_stats stats = test_context_stats(context);
   ck_assert_int_eq(stats.buffer_bytes, 0);
   ck_assert_int_eq(plan(context, NULL).decision, RLO_PLAN_DECISION_ESTIMATE);
   rlo_context_release(context);
@@ -278,7 +259,7 @@ RLO_TEST(test_measure__wisdom_gathers_in_a_file) {
   expect_ok(rlo_context_load_wisdom(other, path, &num_taken, NULL));
   ck_assert_int_ge(num_taken, 2);
   ck_assert_int_eq(plan(other, NULL).decision, RLO_PLAN_DECISION_WISDOM);
-  lower("f32[64,130]", "f32[64,130]{0,1}");
+  test_plan_lower("f32[64,130]", "f32[64,130]{0,1}", NULL, &problem);
   ck_assert_int_eq(plan(other, NULL).decision, RLO_PLAN_DECISION_WISDOM);
   rlo_context_release(other);
 }

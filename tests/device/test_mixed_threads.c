@@ -12,6 +12,8 @@
 #include "relayout/text.h"
 #include "support/device_arena.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
+#include "support/shape_of.h"
 #include "support/suite.h"
 
 /*
@@ -35,14 +37,13 @@ static double end_seconds;
 
 /* Some share a program and differ in numbers only. */
 static const struct {
-  const char *src, *dst;
-  int32_t permutation[2];
+  const char *src, *dst, *permutation;
 } works[MIXED_NUM_WORKS] = {
-    {"f32[40,60]", "f32[60,40]", {1, 0}},
-    {"f32[44,60]", "f32[60,44]", {1, 0}},
-    {"f32[20,30]", "f32[20,30]{1,0:T(8,128)fill(one)}", {0, 1}},
-    {"u16[33,3]", "u16[3,33]", {1, 0}},
-    {"f32[30,20]", "f32[30,20]", {0, 1}},
+    {"f32[40,60]", "f32[60,40]", "1,0"},
+    {"f32[44,60]", "f32[60,44]", "1,0"},
+    {"f32[20,30]", "f32[20,30]{1,0:T(8,128)fill(one)}", NULL},
+    {"u16[33,3]", "u16[3,33]", "1,0"},
+    {"f32[30,20]", "f32[30,20]", NULL},
 };
 
 static bool open_desk(mixed_worker *w) {
@@ -102,12 +103,8 @@ static void open_commons(mixed_commons *s, double seconds) {
   memcpy(s->numbers, s->source, sizeof s->numbers);
   for (int i = 0; i < MIXED_NUM_WORKS; ++i) {
     mixed_work *work = &s->works[i];
-    rlo_shape src;
-    rlo_shape dst;
-    expect_ok(rlo_shape_parse(works[i].src, strlen(works[i].src), &src));
-    expect_ok(rlo_shape_parse(works[i].dst, strlen(works[i].dst), &dst));
-    expect_ok(
-        rlo_relayout_lower(&src, &dst, works[i].permutation, &work->problem));
+    test_plan_lower(
+        works[i].src, works[i].dst, works[i].permutation, &work->problem);
     work->dst = works[i].dst;
     memcpy(work->expected, s->before, MIXED_ARENA_BYTES);
     expect_ok(rlo_problem_run_host(&work->problem, s->source, work->expected));
@@ -123,10 +120,8 @@ static void open_commons(mixed_commons *s, double seconds) {
     rlo_plan_options measured = RLO_PLAN_OPTIONS_INIT;
     measured.effort =
         seconds > usual_seconds ? RLO_EFFORT_MEASURE : RLO_EFFORT_ESTIMATE;
-    expect_ok(rlo_plan_create(s->contexts[i % 2],
-                              &s->works[i].problem,
-                              &measured,
-                              &s->works[i].plan));
+    s->works[i].plan =
+        test_context_plan(s->contexts[i % 2], &s->works[i].problem, &measured);
   }
   expect_ok(rlo_context_save_wisdom(s->contexts[0], s->wisdom));
   for (int n = 0; n < 2; ++n) {
@@ -136,9 +131,8 @@ static void open_commons(mixed_commons *s, double seconds) {
     expect_ok(rlo_engine_create(&with, &s->engines[n]));
   }
   static const int64_t dims[] = {MIXED_ROWS, MIXED_COLUMNS};
-  rlo_shape shape;
   rlo_tensor *x = NULL;
-  expect_ok(rlo_shape_make(RLO_DTYPE_F32, dims, 2, &shape));
+  rlo_shape shape = test_shape_make(RLO_DTYPE_F32, dims, 2);
   expect_ok(rlo_tensor_create(s->engines[1], &shape, s->numbers, &x));
   expect_ok(rlo_op_transpose(x, NULL, &s->pending));
   rlo_tensor_release(x);

@@ -7,6 +7,8 @@
 #include "relayout/text.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
+#include "support/shape_of.h"
 
 /*
  * Every way of asking for what cannot be done: nothing is enqueued, the event
@@ -22,18 +24,10 @@ static cl_mem src, dst;
 static void begin_file(void) {
   open_device();
   context = rlo_context_cl_context(device.context);
-  rlo_shape from;
-  rlo_shape to;
-  static rlo_problem problem;
-  expect_ok(rlo_shape_parse("f32[6,10]", 9, &from));
-  expect_ok(rlo_shape_parse("f32[10,6]", 9, &to));
-  expect_ok(rlo_relayout_lower(&from, &to, (const int32_t[]){1, 0}, &problem));
-  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
-  cl_int code = CL_SUCCESS;
-  src = clCreateBuffer(context, 0, 1024, NULL, &code);
-  expect_cl(code);
-  dst = clCreateBuffer(context, 0, 1024, NULL, &code);
-  expect_cl(code);
+  const rlo_problem problem = test_problem_of("f32[6,10]", "f32[10,6]", "1,0");
+  plan = test_context_plan(device.context, &problem, NULL);
+  src = test_context_buffer(device.context, 0, 1024, NULL);
+  dst = test_context_buffer(device.context, 0, 1024, NULL);
 }
 
 static void end_file(void) {
@@ -46,15 +40,11 @@ static void end_file(void) {
 RLO_FILE_FIXTURE(begin_file, end_file);
 RLO_TIMEOUT(120);
 
-static cl_mem buffer_of(cl_mem_flags flags, size_t bytes, void *host) {
-  cl_int code = CL_SUCCESS;
-  cl_mem buffer = clCreateBuffer(context, flags, bytes, host, &code);
-  expect_cl(code);
-  return buffer;
-}
-
-static cl_mem sub_buffer(cl_mem parent, size_t origin, cl_mem_flags flags) {
-  cl_buffer_region region = {origin, 512};
+static cl_mem sub_buffer(cl_mem parent,
+                         size_t origin,
+                         size_t bytes,
+                         cl_mem_flags flags) {
+  cl_buffer_region region = {origin, bytes};
   cl_int code = CL_SUCCESS;
   cl_mem buffer = clCreateSubBuffer(
       parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
@@ -97,9 +87,7 @@ static void expect_works(const attempt *a) {
 static void expect_refused(const attempt *a,
                            rlo_status status,
                            const char *words) {
-  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &before));
+  rlo_context_stats before = test_context_stats(device.context);
   cl_event untouched = (cl_event)(void *)&before;
   cl_event event = untouched;
   ck_assert_int_eq(run(a, &event), status);
@@ -108,7 +96,7 @@ static void expect_refused(const attempt *a,
                 "\"%s\" is not in \"%s\"",
                 words,
                 rlo_error_last()->message);
-  expect_ok(rlo_context_get_stats(device.context, &after));
+  rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(after.launches, before.launches);
 }
 
@@ -142,10 +130,7 @@ RLO_TEST(test_operand__wait_lists_that_contradict_themselves) {
 
 RLO_TEST(test_operand__objects_of_another_context) {
   test_device other = test_device_open();
-  cl_int code = CL_SUCCESS;
-  cl_mem foreign = clCreateBuffer(
-      rlo_context_cl_context(other.context), 0, 1024, NULL, &code);
-  expect_cl(code);
+  cl_mem foreign = test_context_buffer(other.context, 0, 1024, NULL);
   attempt a = good_attempt();
   a.queue = other.queue;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "queue is of another context");
@@ -183,12 +168,8 @@ RLO_TEST(test_operand__a_queue_of_another_device) {
 
   rlo_context *own = NULL;
   expect_ok(rlo_context_create(both, whole, NULL, &own));
-  static rlo_problem problem;
-  rlo_shape shape;
-  expect_ok(rlo_shape_parse("f32[8]", 6, &shape));
-  expect_ok(rlo_relayout_lower(&shape, &shape, NULL, &problem));
-  rlo_plan *own_plan = NULL;
-  expect_ok(rlo_plan_create(own, &problem, NULL, &own_plan));
+  const rlo_problem problem = test_problem_of("f32[8]", "f32[8]", NULL);
+  rlo_plan *own_plan = test_context_plan(own, &problem, NULL);
   cl_command_queue queue = clCreateCommandQueue(both, made[0], 0, &code);
   expect_cl(code);
   ck_assert_int_eq(rlo_enqueue(own_plan, queue, src, 0, dst, 0, 0, NULL, NULL),
@@ -248,14 +229,12 @@ RLO_TEST(test_operand__overlap_in_one_buffer) {
 
 /* The destination is longer than the source. */
 RLO_TEST(test_operand__overlap_of_different_lengths) {
-  rlo_shape from;
-  rlo_shape to;
   rlo_problem problem;
   attempt a = good_attempt();
-  expect_ok(rlo_shape_parse("f32[8]", 6, &from));
-  expect_ok(rlo_shape_parse("f32[8]{0:pad(64)}", 17, &to));
+  rlo_shape from = test_shape_of("f32[8]");
+  rlo_shape to = test_shape_of("f32[8]{0:pad(64)}");
   expect_ok(rlo_relayout_lower(&from, &to, NULL, &problem));
-  expect_ok(rlo_plan_create(device.context, &problem, NULL, &a.plan));
+  a.plan = test_context_plan(device.context, &problem, NULL);
   a.dst = src;
   a.src_offset = 256;
   expect_works(&a);
@@ -270,37 +249,42 @@ RLO_TEST(test_operand__overlap_of_different_lengths) {
 }
 
 RLO_TEST(test_operand__overlap_through_sub_buffers) {
-  cl_mem low = sub_buffer(src, 0, 0);
-  cl_mem high = sub_buffer(src, 512, 0);
-  cl_mem middle = sub_buffer(src, 256, 0);
+  /* Where any device lets one begin. */
+  cl_mem parent = test_context_buffer(device.context, 0, 2048, NULL);
+  cl_mem low = sub_buffer(parent, 0, 1024, 0);
+  cl_mem high = sub_buffer(parent, 1024, 1024, 0);
+  cl_mem middle = sub_buffer(parent, 512, 1024, 0);
   attempt a = good_attempt();
   a.src = low;
   a.dst = high;
   expect_works(&a);
   a.dst = middle;
-  expect_works(&a); /* 240 bytes from 0 and from 256 */
-  a.src_offset = 20;
-  expect_refused(&a, RLO_INVALID_ARGUMENT, "bytes 20 to 260 and 256 to 496");
+  expect_works(&a); /* 240 bytes from 0 and from 512 */
+  a.src_offset = 276;
+  expect_refused(&a, RLO_INVALID_ARGUMENT, "bytes 276 to 516 and 512 to 752");
   a.src_offset = 0;
-  a.dst = src; /* the parent itself */
+  a.dst = parent;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "overlap");
-  a.dst_offset = 512;
+  a.dst_offset = 1024;
   expect_works(&a);
   a = good_attempt();
-  a.src = low; /* 512 bytes only, whatever its parent has */
-  a.src_offset = 512 - BYTES + 4;
-  expect_refused(&a, RLO_OUT_OF_RANGE, "its buffer has 512");
+  a.src = low; /* 1024 bytes only, whatever its parent has */
+  a.src_offset = 1024 - BYTES + 4;
+  expect_refused(&a, RLO_OUT_OF_RANGE, "its buffer has 1024");
   clReleaseMemObject(low);
   clReleaseMemObject(middle);
   clReleaseMemObject(high);
+  clReleaseMemObject(parent);
 }
 
 RLO_TEST(test_operand__overlap_in_host_memory) {
   uint8_t *memory = aligned_alloc(4096, 4096);
   ck_assert_ptr_nonnull(memory);
   memset(memory, 0, 4096);
-  cl_mem a_buffer = buffer_of(CL_MEM_USE_HOST_PTR, 1024, memory);
-  cl_mem b_buffer = buffer_of(CL_MEM_USE_HOST_PTR, 1024, memory + 512);
+  cl_mem a_buffer =
+      test_context_buffer(device.context, CL_MEM_USE_HOST_PTR, 1024, memory);
+  cl_mem b_buffer = test_context_buffer(
+      device.context, CL_MEM_USE_HOST_PTR, 1024, memory + 512);
   attempt a = good_attempt();
   a.src = a_buffer;
   a.dst = b_buffer;
@@ -320,7 +304,8 @@ RLO_TEST(test_operand__host_memory_beside_the_elements) {
   uint8_t *memory = aligned_alloc(4096, 4096);
   ck_assert_ptr_nonnull(memory);
   memset(memory, 0, 4096);
-  cl_mem odd = buffer_of(CL_MEM_USE_HOST_PTR, 1024, memory + 2);
+  cl_mem odd = test_context_buffer(
+      device.context, CL_MEM_USE_HOST_PTR, 1024, memory + 2);
   attempt a = good_attempt();
   a.src = odd;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "not a multiple of the element's 4");
@@ -332,8 +317,10 @@ RLO_TEST(test_operand__host_memory_beside_the_elements) {
 }
 
 RLO_TEST(test_operand__flags_that_forbid_it) {
-  cl_mem read_only = buffer_of(CL_MEM_READ_ONLY, 1024, NULL);
-  cl_mem write_only = buffer_of(CL_MEM_WRITE_ONLY, 1024, NULL);
+  cl_mem read_only =
+      test_context_buffer(device.context, CL_MEM_READ_ONLY, 1024, NULL);
+  cl_mem write_only =
+      test_context_buffer(device.context, CL_MEM_WRITE_ONLY, 1024, NULL);
   attempt a = good_attempt();
   a.dst = read_only;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "CL_MEM_READ_ONLY");
@@ -345,12 +332,12 @@ RLO_TEST(test_operand__flags_that_forbid_it) {
   expect_works(&a);
 
   /* What a sub-buffer does not say, its parent does. */
-  cl_mem part = sub_buffer(read_only, 0, 0);
+  cl_mem part = sub_buffer(read_only, 0, 512, 0);
   a = good_attempt();
   a.dst = part;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "CL_MEM_READ_ONLY");
   clReleaseMemObject(part);
-  part = sub_buffer(dst, 0, CL_MEM_READ_ONLY);
+  part = sub_buffer(dst, 0, 512, CL_MEM_READ_ONLY);
   a.dst = part;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "CL_MEM_READ_ONLY");
   clReleaseMemObject(part);
@@ -363,17 +350,17 @@ RLO_TEST(test_operand__flags_that_forbid_it) {
 RLO_TEST(test_operand__flags_that_forbid_an_update) {
   const int32_t permutation[] = {1, 0};
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
-  rlo_shape from;
-  rlo_shape to;
   rlo_problem problem;
   attempt a = good_attempt();
-  cl_mem read_only = buffer_of(CL_MEM_READ_ONLY, 1024, NULL);
-  cl_mem write_only = buffer_of(CL_MEM_WRITE_ONLY, 1024, NULL);
+  cl_mem read_only =
+      test_context_buffer(device.context, CL_MEM_READ_ONLY, 1024, NULL);
+  cl_mem write_only =
+      test_context_buffer(device.context, CL_MEM_WRITE_ONLY, 1024, NULL);
   options.beta = 1;
-  expect_ok(rlo_shape_parse("s32[6,10]", 9, &from));
-  expect_ok(rlo_shape_parse("s32[10,6]", 9, &to));
+  rlo_shape from = test_shape_of("s32[6,10]");
+  rlo_shape to = test_shape_of("s32[10,6]");
   expect_ok(rlo_relayout_combine(&from, &to, permutation, &options, &problem));
-  expect_ok(rlo_plan_create(device.context, &problem, NULL, &a.plan));
+  a.plan = test_context_plan(device.context, &problem, NULL);
   expect_works(&a);
   a.dst = read_only;
   expect_refused(&a, RLO_INVALID_ARGUMENT, "destination buffer is CL_MEM_READ");

@@ -9,6 +9,7 @@
 #include "runtime/context.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
 #include "support/shape_of.h"
 
 enum { ELEMENTS = 1024, BYTES = 4 * ELEMENTS, ROOM = BYTES + 256, THREADS = 6 };
@@ -16,23 +17,13 @@ enum { ELEMENTS = 1024, BYTES = 4 * ELEMENTS, ROOM = BYTES + 256, THREADS = 6 };
 static rlo_problem copy, other;
 static cl_mem src, dst;
 
-static rlo_problem lower(const char *from_text,
-                         const char *to_text,
-                         const int32_t *permutation) {
-  static rlo_problem problem;
-  rlo_shape from = test_shape_of(from_text);
-  rlo_shape to = test_shape_of(to_text);
-  expect_ok(rlo_relayout_lower(&from, &to, permutation, &problem));
-  return problem;
-}
-
 static void begin_file(void) {
   test_device_optimise(false);
   open_device();
   /* Wide units where memory is aligned, and elements where it is not. */
-  copy = lower("f32[1024]", "f32[1024]", NULL);
+  copy = test_problem_of("f32[1024]", "f32[1024]", NULL);
   /* A small transposition is the same for both. */
-  other = lower("f32[32,32]", "f32[32,32]", (const int32_t[]){1, 0});
+  other = test_problem_of("f32[32,32]", "f32[32,32]", "1,0");
   expect_ok(rlo_buffer_create(device.context, ROOM, &src));
   expect_ok(rlo_buffer_create(device.context, ROOM, &dst));
 }
@@ -55,8 +46,7 @@ typedef struct done {
 static done take_done(void) {
   static done before;
   rlo_context *context = device.context;
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(context, &stats));
+  rlo_context_stats stats = test_context_stats(context);
   const done now = {atomic_load(&context->planned),
                     stats.programs_built + stats.program_hits + stats.disk_hits,
                     context->memo.num_hits};
@@ -75,13 +65,6 @@ static done take_done(void) {
     ck_assert_int_eq(since_.hits, num_hits);             \
   } while (0)
 
-static rlo_plan *plan_of(const rlo_problem *problem,
-                         const rlo_plan_options *options) {
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_plan_create(device.context, problem, options, &plan));
-  return plan;
-}
-
 static rlo_status enqueue_at(rlo_plan *plan, int64_t offset_bytes) {
   return rlo_enqueue(
       plan, device.queue, src, 64, dst, offset_bytes, 0, NULL, NULL);
@@ -95,7 +78,7 @@ static void begin_anew(void) {
 
 RLO_TEST(test_planned__does_what_is_needed_when_it_is_needed) {
   begin_anew();
-  rlo_plan *plan = plan_of(&copy, NULL);
+  rlo_plan *plan = test_context_plan(device.context, &copy, NULL);
   EXPECT_DONE(1, 0, 0);
   expect_ok(enqueue_at(plan, 64));
   EXPECT_DONE(0, 1, 0);
@@ -109,16 +92,14 @@ RLO_TEST(test_planned__does_what_is_needed_when_it_is_needed) {
   expect_cl(clFinish(device.queue));
 
   /* One that is the same for any memory has one program. */
-  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  rlo_plan *same = plan_of(&other, NULL);
+  rlo_plan *same = test_context_plan(device.context, &other, NULL);
   expect_ok(enqueue_at(same, 64));
   EXPECT_DONE(1, 1, 0);
-  expect_ok(rlo_context_get_stats(device.context, &before));
+  rlo_context_stats before = test_context_stats(device.context);
   expect_ok(enqueue_at(same, 4));
   expect_ok(enqueue_at(same, 4));
   EXPECT_DONE(1, 1, 0);
-  expect_ok(rlo_context_get_stats(device.context, &after));
+  rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(before.programs_built, after.programs_built);
   expect_cl(clFinish(device.queue));
   rlo_plan_release(plan);
@@ -127,7 +108,7 @@ RLO_TEST(test_planned__does_what_is_needed_when_it_is_needed) {
 
 RLO_TEST(test_planned__prepare_leaves_nothing_for_enqueue) {
   begin_anew();
-  rlo_plan *plan = plan_of(&copy, NULL);
+  rlo_plan *plan = test_context_plan(device.context, &copy, NULL);
   expect_ok(rlo_plan_prepare(plan));
   EXPECT_DONE(2, 2, 0);
   expect_ok(enqueue_at(plan, 64));
@@ -139,10 +120,9 @@ RLO_TEST(test_planned__prepare_leaves_nothing_for_enqueue) {
 
 RLO_TEST(test_planned__is_remembered) {
   begin_anew();
-  rlo_plan *plan = plan_of(&copy, NULL);
+  rlo_plan *plan = test_context_plan(device.context, &copy, NULL);
   expect_ok(rlo_plan_prepare(plan));
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan_info info = test_plan_info_of(plan);
   char parameters[160];
   strcpy(parameters, info.parameters);
   const char *family = info.family;
@@ -152,9 +132,9 @@ RLO_TEST(test_planned__is_remembered) {
   /* After the plan has gone: one allocation, the plan. */
   const rlo_plan_options defaults = RLO_PLAN_OPTIONS_INIT;
   rlo__alloc_set_fault(0, false);
-  rlo_plan *again = plan_of(&copy, &defaults);
+  rlo_plan *again = test_context_plan(device.context, &copy, &defaults);
   ck_assert_int_le(rlo__alloc_tried_count(), 1);
-  expect_ok(rlo_plan_get_info(again, &info));
+  info = test_plan_info_of(again);
   ck_assert_str_eq(info.family, family);
   ck_assert_str_eq(info.parameters, parameters);
   ck_assert_int_eq(info.src_bytes, BYTES);
@@ -170,9 +150,9 @@ RLO_TEST(test_planned__what_differs_is_planned_anew) {
   rlo_plan *plans[9];
   int32_t count = 0;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  plans[count++] = plan_of(&copy, NULL);
+  plans[count++] = test_context_plan(device.context, &copy, NULL);
   options.is_aligned = true;
-  plans[count++] = plan_of(&copy, &options);
+  plans[count++] = test_context_plan(device.context, &copy, &options);
   EXPECT_DONE(1, 0, 1);
   /* A promise is the plan's. */
   expect_ok(enqueue_at(plans[0], 4));
@@ -181,21 +161,21 @@ RLO_TEST(test_planned__what_differs_is_planned_anew) {
   (void)take_done();
   options.is_aligned = false;
   options.device_class = RLO_DEVICE_CLASS_GPU;
-  plans[count++] = plan_of(&copy, &options);
+  plans[count++] = test_context_plan(device.context, &copy, &options);
   static rlo_problem more;
   more = copy;
   ++more.read_bytes;
-  plans[count++] = plan_of(&more, NULL);
+  plans[count++] = test_context_plan(device.context, &more, NULL);
   EXPECT_DONE(2, 0, 0);
 
   /* So is what the caller forces. */
   options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
   options.family = "gather";
-  plans[count++] = plan_of(&copy, &options);
+  plans[count++] = test_context_plan(device.context, &copy, &options);
   options.schedule = "output order";
-  plans[count++] = plan_of(&copy, &options);
+  plans[count++] = test_context_plan(device.context, &copy, &options);
   EXPECT_DONE(2, 0, 0);
-  plans[count++] = plan_of(&copy, &options);
+  plans[count++] = test_context_plan(device.context, &copy, &options);
   EXPECT_DONE(0, 0, 1);
 
   /* Options are checked, whatever is known. */
@@ -213,11 +193,11 @@ RLO_TEST(test_planned__what_differs_is_planned_anew) {
 
   /* Wisdom may decide otherwise. */
   (void)take_done();
-  plans[count++] = plan_of(&copy, NULL);
+  plans[count++] = test_context_plan(device.context, &copy, NULL);
   EXPECT_DONE(0, 0, 1);
   expect_ok(rlo_context_import_wisdom(
       device.context, "relayout-wisdom\t1\n", 18, NULL, NULL));
-  plans[count++] = plan_of(&copy, NULL);
+  plans[count++] = test_context_plan(device.context, &copy, NULL);
   EXPECT_DONE(1, 0, 0);
   for (int32_t n = 0; n < count; ++n) {
     rlo_plan_release(plans[n]);
@@ -230,14 +210,14 @@ RLO_TEST(test_planned__remembers_so_many) {
   many = copy;
   for (int32_t n = 0; n < 400; ++n) {
     ++many.read_bytes;
-    rlo_plan_release(plan_of(&many, NULL));
+    rlo_plan_release(test_context_plan(device.context, &many, NULL));
   }
   EXPECT_DONE(400, 0, 0);
   ck_assert_uint_eq(device.context->memo.table.count, 256);
-  rlo_plan_release(plan_of(&many, NULL));
+  rlo_plan_release(test_context_plan(device.context, &many, NULL));
   EXPECT_DONE(0, 0, 1);
   many.read_bytes -= 399;
-  rlo_plan_release(plan_of(&many, NULL));
+  rlo_plan_release(test_context_plan(device.context, &many, NULL));
   EXPECT_DONE(1, 0, 0);
 }
 
@@ -245,11 +225,10 @@ RLO_TEST(test_planned__remembers_so_many) {
 RLO_TEST(test_planned__a_second_launch_survives_running_out_of_memory) {
   begin_anew();
   int64_t live = rlo__alloc_live_count();
-  rlo_plan *plan = plan_of(&copy, NULL);
+  rlo_plan *plan = test_context_plan(device.context, &copy, NULL);
   expect_ok(enqueue_at(plan, 64));
-  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &before));
+  rlo_context_stats before = test_context_stats(device.context);
   rlo_status status = RLO_OUT_OF_MEMORY;
   int64_t nth = 1;
   for (; status == RLO_OUT_OF_MEMORY; ++nth) {
@@ -257,7 +236,7 @@ RLO_TEST(test_planned__a_second_launch_survives_running_out_of_memory) {
     rlo__alloc_set_fault(nth, false);
     status = enqueue_at(plan, 4);
     rlo__alloc_set_fault(0, false);
-    expect_ok(rlo_context_get_stats(device.context, &after));
+    after = test_context_stats(device.context);
     ck_assert_int_eq(after.launches - before.launches, status == RLO_OK);
   }
   expect_ok(status);
@@ -288,7 +267,7 @@ static void ask(void *payload) {
 
 /* All at once: create equal plans, forget them, and need the second launch. */
 RLO_TEST(test_planned__many_may_ask_at_once) {
-  rlo_plan *plan = plan_of(&copy, NULL);
+  rlo_plan *plan = test_context_plan(device.context, &copy, NULL);
   begin_anew();
   rlo__thread threads[THREADS];
   for (int32_t t = 0; t < THREADS; ++t) {

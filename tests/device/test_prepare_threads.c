@@ -13,6 +13,7 @@
 #include "relayout/text.h"
 #include "support/device_arena.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
 #include "support/suite.h"
 
 enum { NUM_PLANS = 3, NUM_ASKERS = 4, NUM_TURNS = 25 };
@@ -30,13 +31,8 @@ static rlo_context *open_context(void) {
 }
 
 static rlo_plan *create_plan(rlo_context *context, const char *text) {
-  static rlo_problem problem;
-  rlo_shape shape;
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_shape_parse(text, strlen(text), &shape));
-  expect_ok(rlo_relayout_lower(&shape, &shape, NULL, &problem));
-  expect_ok(rlo_plan_create(context, &problem, NULL, &plan));
-  return plan;
+  const rlo_problem problem = test_problem_of(text, text, NULL);
+  return test_context_plan(context, &problem, NULL);
 }
 
 /** What callbacks leave behind. */
@@ -96,8 +92,7 @@ static void wait_for_live_count(int64_t live) {
 }
 
 static int64_t programs_built(const rlo_context *context) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(context, &stats));
+  rlo_context_stats stats = test_context_stats(context);
   return stats.programs_built;
 }
 

@@ -63,16 +63,6 @@ static void make_spec(const char *source, int32_t number, spec_storage *s) {
   s->spec.has_own_builtins = true;
 }
 
-static bool is_pocl(void) {
-  char version[256] = "";
-  (void)clGetDeviceInfo(rlo_context_cl_device(device.context),
-                        CL_DEVICE_VERSION,
-                        sizeof version,
-                        version,
-                        NULL);
-  return strstr(version, "pocl") != NULL;
-}
-
 static rlo__program_cache_stats stats_now(void) {
   rlo__program_cache_stats stats;
   rlo__program_cache_get_stats(cache, &stats);
@@ -172,7 +162,7 @@ RLO_TEST(test_program_cache__declares_all_functions_if_a_kernel_needs_more) {
       5,
       &s);
   use(&s);
-  if (!is_pocl()) {
+  if (!test_is_pocl(device.context)) {
     return;
   }
   make_spec(

@@ -52,20 +52,6 @@ static rlo_context *open_context(const char *dir) {
   return context;
 }
 
-static bool is_pocl(rlo_context *context) {
-  cl_platform_id platform = NULL;
-  char name[128] = "";
-  return clGetDeviceInfo(rlo_context_cl_device(context),
-                         CL_DEVICE_PLATFORM,
-                         sizeof platform,
-                         &platform,
-                         NULL) == CL_SUCCESS &&
-         clGetPlatformInfo(
-             platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL) ==
-             CL_SUCCESS &&
-         strcmp(name, "Portable Computing Language") == 0;
-}
-
 /** Relayout on the device and on the host. Nothing of Check in it: racing
  *  processes use it too. */
 static bool run_in(rlo_context *context, rlo_plan *plan, rlo_problem *problem) {
@@ -199,11 +185,10 @@ RLO_TEST(test_program_disk__serves_the_next_process) {
 }
 
 RLO_TEST(test_program_disk__is_not_used_where_nobody_wants_it) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
   rlo_context *context = open_context("");
   ck_assert_ptr_nonnull(context);
   ck_assert(run_relayout(context, copy_text, true));
-  expect_ok(rlo_context_get_stats(context, &stats));
+  rlo_context_stats stats = test_context_stats(context);
   ck_assert_int_ge(stats.programs_built, 1);
   ck_assert_int_eq(stats.disk_hits + stats.disk_misses + stats.disk_writes, 0);
   rlo_context_release(context);
@@ -222,11 +207,9 @@ static int64_t count_writes(rlo_context *context,
                             const char *dst_text,
                             bool is_prepared,
                             int64_t *out_built) {
-  rlo_context_stats before = RLO_CONTEXT_STATS_INIT;
-  rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(context, &before));
+  rlo_context_stats before = test_context_stats(context);
   ck_assert(run_relayout(context, dst_text, is_prepared));
-  expect_ok(rlo_context_get_stats(context, &after));
+  rlo_context_stats after = test_context_stats(context);
   *out_built = after.programs_built - before.programs_built;
   return after.disk_writes - before.disk_writes;
 }
@@ -236,7 +219,7 @@ RLO_TEST(test_program_disk__asks_pocl_for_no_binary_that_may_be_in_flight) {
   int64_t built = 0;
   rlo_context *context = open_context(cache_dir);
   ck_assert_ptr_nonnull(context);
-  if (!is_pocl(context)) {
+  if (!test_is_pocl(context)) {
     rlo_context_release(context);
     return;
   }

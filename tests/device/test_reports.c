@@ -69,7 +69,7 @@ static void begin(void) {
   rlo_problem problem;
   device = test_device_open();
   expect_ok(rlo_relayout_lower(&src, &dst, order, &problem));
-  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
+  plan = test_context_plan(device.context, &problem, NULL);
 }
 
 static void end(void) {
@@ -135,8 +135,7 @@ RLO_TEST(test_reports__older_options_are_read) {
                    RLO_INVALID_ARGUMENT);
   ck_assert_ptr_nonnull(
       strstr(rlo_error_last()->message, "begin with RLO_DEVICE_INFO_INIT"));
-  rlo_plan *second = NULL;
-  expect_ok(rlo_plan_create(device.context, &problem, &options, &second));
+  rlo_plan *second = test_context_plan(device.context, &problem, &options);
   rlo_plan_release(second);
   options.struct_size = sizeof options + 8;
   ck_assert_int_eq(rlo_plan_create(device.context, &problem, &options, &second),

@@ -8,6 +8,7 @@
 #include "relayout/text.h"
 #include "support/device_arena.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
 #include "support/random.h"
 #include "support/suite.h"
 
@@ -26,30 +27,25 @@ enum {
 };
 
 typedef struct work {
-  const char *src, *dst;
-  int32_t permutation[4];
+  const char *src, *dst, *permutation;
 } work;
 
 /* Some share a program and differ in numbers only. */
 static const work works[NUM_PLANS] = {
-    {"f32[64,128]", "f32[128,64]", {1, 0}},
-    {"f32[96,128]", "f32[128,96]", {1, 0}},
-    {"f32[20,300]", "f32[20,300]{1,0:T(8,128)fill(one)}", {0, 1}},
-    {"u8[7,11,64]", "u8[11,7,64]", {1, 0, 2}},
-    {"f64[1000]", "f64[1000]", {0}},
-    {"u16[33,3]", "u16[3,33]", {1, 0}},
+    {"f32[64,128]", "f32[128,64]", "1,0"},
+    {"f32[96,128]", "f32[128,96]", "1,0"},
+    {"f32[20,300]", "f32[20,300]{1,0:T(8,128)fill(one)}", NULL},
+    {"u8[7,11,64]", "u8[11,7,64]", "1,0,2"},
+    {"f64[1000]", "f64[1000]", NULL},
+    {"u16[33,3]", "u16[3,33]", "1,0"},
 };
 
 static rlo_problem problems[NUM_PLANS];
 
 static void lower_works(void) {
   for (int32_t i = 0; i < NUM_PLANS; ++i) {
-    rlo_shape src;
-    rlo_shape dst;
     const work *w = &works[i];
-    expect_ok(rlo_shape_parse(w->src, strlen(w->src), &src));
-    expect_ok(rlo_shape_parse(w->dst, strlen(w->dst), &dst));
-    expect_ok(rlo_relayout_lower(&src, &dst, w->permutation, &problems[i]));
+    test_plan_lower(w->src, w->dst, w->permutation, &problems[i]);
     ck_assert_int_le(problems[i].src_bytes, TENSOR_BYTES);
     ck_assert_int_le(problems[i].dst_bytes, TENSOR_BYTES);
   }
@@ -210,7 +206,7 @@ static commons open_commons(void) {
   commons c = {.context = NULL};
   expect_ok(rlo_context_create_default(-1, NULL, &c.context));
   for (int32_t i = 0; i < NUM_PLANS; ++i) {
-    expect_ok(rlo_plan_create(c.context, &problems[i], NULL, &c.plans[i]));
+    c.plans[i] = test_context_plan(c.context, &problems[i], NULL);
   }
   return c;
 }
@@ -223,8 +219,7 @@ static void close_commons(commons *c) {
 }
 
 static int64_t programs_built(const commons *c) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(c->context, &stats));
+  rlo_context_stats stats = test_context_stats(c->context);
   return stats.programs_built;
 }
 
@@ -259,8 +254,7 @@ RLO_TEST(test_threads__share_a_context_and_its_plans) {
                   (int)i,
                   workers[i].complaint);
   }
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(shared.context, &stats));
+  rlo_context_stats stats = test_context_stats(shared.context);
   printf("%lld programs, %lld kernels, %lld launches\n",
          (long long)stats.programs_built,
          (long long)stats.kernels_created,

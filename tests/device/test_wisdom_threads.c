@@ -7,6 +7,7 @@
 #include "relayout/text.h"
 #include "support/device_arena.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
 #include "support/suite.h"
 
 /*
@@ -24,16 +25,6 @@ typedef struct worker {
   int32_t num_failures;
   rlo_plan_info info;
 } worker;
-
-static void lower(void) {
-  static const char src_text[] = "f32[130,70]";
-  static const char dst_text[] = "f32[130,70]{0,1}";
-  rlo_shape src;
-  rlo_shape dst;
-  expect_ok(rlo_shape_parse(src_text, strlen(src_text), &src));
-  expect_ok(rlo_shape_parse(dst_text, strlen(dst_text), &dst));
-  expect_ok(rlo_relayout_lower(&src, &dst, NULL, &problem));
-}
 
 static void plan_once(worker *w, const rlo_plan_options *options) {
   rlo_plan *plan = NULL;
@@ -99,7 +90,7 @@ RLO_TIMEOUT(300);
 RLO_TEST(test_wisdom_threads__one_measures_and_all_know) {
   static worker measuring[NUM_MEASURING];
   static worker planning[NUM_PLANNING];
-  lower();
+  test_plan_lower("f32[130,70]", "f32[130,70]{0,1}", NULL, &problem);
   device = test_device_open();
   start(measuring, NUM_MEASURING, measure);
   start(planning, NUM_PLANNING, plan_and_carry);

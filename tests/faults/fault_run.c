@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "support/device_arena.h"
 #include "support/expect.h"
 #include "support/suite.h"
 #include "support/temp_file.h"
@@ -99,8 +100,7 @@ static const char *judge(const fault_program *program,
     return "leaves references of OpenCL objects";
   }
   if (program->where == FAULT_IN_SHARED_CONTEXT) {
-    rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-    expect_ok(rlo_context_get_stats(context, &stats));
+    rlo_context_stats stats = test_context_stats(context);
     return stats.buffer_bytes != 0 ? "leaves bytes in the context's budget"
                                    : NULL;
   }

@@ -111,12 +111,10 @@ RLO_TEST(test_kernel_limits__of_a_sum_in_parts) {
   expect_ok(rlo_problem_run_host(&problem, src, &expected));
   cl_mem memory = buffer_with(src, sizeof src);
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  rlo_plan *plan = NULL;
   options.device_class = RLO_DEVICE_CLASS_GPU;
   options.max_scratch_bytes = 4096;
-  expect_ok(rlo_plan_create(device.context, &problem, &options, &plan));
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan *plan = test_context_plan(device.context, &problem, &options);
+  rlo_plan_info info = test_plan_info_of(plan);
   ck_assert_int_eq(info.num_steps, 2);
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = memory;
@@ -152,11 +150,10 @@ RLO_TEST(test_kernel_limits__of_a_segment_sum) {
   expect_ok(rlo_segment_sum_create(&src, &ids, 0, 0, &dst, &sum));
   expect_ok(rlo_segment_sum_run_host(sum, from, segments, expected));
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
   rlo_plan *plan = NULL;
   options.device_class = RLO_DEVICE_CLASS_GPU;
   expect_ok(rlo_plan_create_segment_sum(device.context, sum, &options, &plan));
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan_info info = test_plan_info_of(plan);
   cl_faults_limit_groups(8);
   rlo_operands operands = RLO_OPERANDS_INIT;
   operands.src = buffer_with(from, sizeof from);

@@ -11,6 +11,7 @@
 #include "runtime/plan_handle.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
+#include "support/plan_case.h"
 #include "support/shape_of.h"
 
 RLO_FILE_FIXTURE(open_device, close_device);
@@ -18,11 +19,8 @@ RLO_TIMEOUT(300);
 
 static rlo_plan *plan_transpose(void) {
   static rlo_problem problem;
-  rlo_shape src = test_shape_of("f32[6,10]");
-  rlo_shape dst = test_shape_of("f32[10,6]");
-  rlo_plan *plan = NULL;
-  expect_ok(rlo_relayout_lower(&src, &dst, (const int32_t[]){1, 0}, &problem));
-  expect_ok(rlo_plan_create(device.context, &problem, NULL, &plan));
+  test_plan_lower("f32[6,10]", "f32[10,6]", "1,0", &problem);
+  rlo_plan *plan = test_context_plan(device.context, &problem, NULL);
   expect_ok(rlo_plan_prepare(plan));
   return plan;
 }

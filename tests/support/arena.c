@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/arena.h"
-#include "support/expect.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/device_arena.h"
+#include "support/expect.h"
 
 static uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 31)) * 0x7fb5d329728ea185u;
@@ -53,13 +55,10 @@ test_arena test_arena_make(int64_t shift_bytes,
 void test_arena_upload(test_arena *a, rlo_context *context) {
   memcpy(a->expected, a->before, (size_t)a->bytes);
   memset(a->after, 0xcd, (size_t)a->bytes);
-  cl_int code = CL_SUCCESS;
-  a->buffer = clCreateBuffer(rlo_context_cl_context(context),
-                             CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                             (size_t)a->bytes,
-                             a->before,
-                             &code);
-  expect_cl(code);
+  a->buffer = test_context_buffer(context,
+                                  CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                  (size_t)a->bytes,
+                                  a->before);
 }
 
 bool test_arena_is_as_expected(const test_arena *a,

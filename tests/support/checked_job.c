@@ -88,13 +88,12 @@ void checked_job_deinit(checked_job *job) {
 
 void checked_job_pad(const char *src, int64_t by, rlo_problem *out_problem) {
   rlo_shape shape = test_shape_of(src);
-  rlo_chain *chain = NULL;
   rlo_problem_list *list = NULL;
   int64_t edge[RLO_MAX_RANK];
   for (int32_t k = 0; k < shape.rank; ++k) {
     edge[k] = by;
   }
-  expect_ok(rlo_chain_create(&shape, &chain));
+  rlo_chain *chain = test_chain_of(&shape);
   expect_ok(rlo_chain_pad(chain, edge, edge, NULL, NULL));
   expect_ok(rlo_chain_lower(chain, NULL, &list));
   ck_assert_int_eq(rlo_problem_list_count(list), 1);

@@ -102,9 +102,40 @@ void test_device_write(cl_command_queue queue,
                                  NULL));
 }
 
-bool test_device_is_pocl(const test_device *device) {
+rlo_context_stats test_context_stats(const rlo_context *context) {
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
+  expect_ok(rlo_context_get_stats(context, &stats));
+  return stats;
+}
+
+rlo_plan *test_context_plan(rlo_context *context,
+                            const rlo_problem *problem,
+                            const rlo_plan_options *options) {
+  rlo_plan *plan = NULL;
+  expect_ok(rlo_plan_create(context, problem, options, &plan));
+  return plan;
+}
+
+rlo_plan_info test_plan_info_of(const rlo_plan *plan) {
+  rlo_plan_info info = RLO_PLAN_INFO_INIT;
+  expect_ok(rlo_plan_get_info(plan, &info));
+  return info;
+}
+
+cl_mem test_context_buffer(const rlo_context *context,
+                           cl_mem_flags flags,
+                           size_t bytes,
+                           void *host) {
+  cl_int code = CL_SUCCESS;
+  cl_mem buffer = clCreateBuffer(
+      rlo_context_cl_context(context), flags, bytes, host, &code);
+  expect_cl(code);
+  return buffer;
+}
+
+bool test_is_pocl(const rlo_context *context) {
   char version[256] = "";
-  return clGetDeviceInfo(rlo_context_cl_device(device->context),
+  return clGetDeviceInfo(rlo_context_cl_device(context),
                          CL_DEVICE_VERSION,
                          sizeof version,
                          version,
@@ -311,13 +342,10 @@ static void edge_init(edge *e,
   const int64_t end = e->begin + a->tensor_bytes;
   test_memcheck_forbid(data, (size_t)e->begin);
   test_memcheck_forbid(data + end, e->data_bytes - (size_t)end);
-  cl_int code = CL_SUCCESS;
-  e->buffer = clCreateBuffer(rlo_context_cl_context(device->context),
-                             CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-                             e->data_bytes,
-                             data,
-                             &code);
-  expect_cl(code);
+  e->buffer = test_context_buffer(device->context,
+                                  CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                  e->data_bytes,
+                                  data);
 }
 
 static void edge_deinit(edge *e) {
@@ -389,7 +417,7 @@ static test_outcome run_at_edges(const test_device *device,
                                  rlo_plan *plan,
                                  const test_arena *arenas[3],
                                  verdict *v) {
-  if (TEST_IS_SANITIZED || !test_device_is_pocl(device)) {
+  if (TEST_IS_SANITIZED || !test_is_pocl(device->context)) {
     return TEST_RAN;
   }
   test_outcome outcome = run_at_edge(device, plan, arenas, false, v);
@@ -424,8 +452,7 @@ static void hold_plan(rlo_plan *plan) {
 }
 
 static int64_t programs_built(const test_device *device) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device->context, &stats));
+  rlo_context_stats stats = test_context_stats(device->context);
   return stats.programs_built;
 }
 

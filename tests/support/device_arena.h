@@ -55,9 +55,19 @@ void test_device_write(cl_command_queue queue,
                        int64_t offset_bytes,
                        int64_t bytes,
                        const void *content);
-/** True if the device is PoCL's. */
-bool test_device_is_pocl(const test_device *device);
-
+/** What functions of these names give, in a test that fails otherwise. The
+ * caller releases a plan, and a buffer by clReleaseMemObject. */
+rlo_context_stats test_context_stats(const rlo_context *context);
+rlo_plan *test_context_plan(rlo_context *context,
+                            const rlo_problem *problem,
+                            const rlo_plan_options *options);
+rlo_plan_info test_plan_info_of(const rlo_plan *plan);
+cl_mem test_context_buffer(const rlo_context *context,
+                           cl_mem_flags flags,
+                           size_t bytes,
+                           void *host);
+/** True if the context's device is PoCL's. */
+bool test_is_pocl(const rlo_context *context);
 /** Its plans are of the GPU class, and it has memory of its own. */
 bool test_device_is_gpu(const test_device *device);
 void test_device_close(test_device *device);

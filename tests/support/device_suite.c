@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/device_suite.h"
-#include "support/expect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/expect.h"
 
 test_device device;
 cl_command_queue unordered;
@@ -34,16 +35,14 @@ bool arena_is_right(test_arena *a, bool is_scratch) {
 }
 
 void expect_programs_within(int64_t max) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &stats));
+  rlo_context_stats stats = test_context_stats(device.context);
   if (getenv("RELAYOUT_TEST_ALL") == NULL) {
     ck_assert_int_le(stats.programs_built, max);
   }
 }
 
 void close_device(void) {
-  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
-  expect_ok(rlo_context_get_stats(device.context, &stats));
+  rlo_context_stats stats = test_context_stats(device.context);
   printf("%lld programs built, %lld kernels, %lld launches\n",
          (long long)stats.programs_built,
          (long long)stats.kernels_created,

@@ -3,10 +3,9 @@
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "relayout/text.h"
+#include "support/permutation.h"
+#include "support/shape_of.h"
 
 // clang-format off
 const test_pair test_pairs[] = {
@@ -110,14 +109,11 @@ const int32_t test_num_pairs =
 
 const char *const test_dtypes[5] = {"u8", "bf16", "f32", "f64", "c128"};
 
-static void parse(const char *text, const char *dtype, rlo_shape *out_shape) {
+static rlo_shape shape_of(const char *text, const char *dtype) {
   char whole[256];
   ck_assert_int_eq(text[0], '?');
-  int length = snprintf(whole, sizeof whole, "%s%s", dtype, text + 1);
-  ck_assert_msg(rlo_shape_parse(whole, (size_t)length, out_shape) == RLO_OK,
-                "%s: %s",
-                whole,
-                rlo_error_last()->message);
+  (void)snprintf(whole, sizeof whole, "%s%s", dtype, text + 1);
+  return test_shape_of(whole);
 }
 
 void test_pair_shapes(const test_pair *pair,
@@ -125,15 +121,7 @@ void test_pair_shapes(const test_pair *pair,
                       rlo_shape *out_src,
                       rlo_shape *out_dst,
                       int32_t *out_permutation) {
-  parse(pair->src, dtype, out_src);
-  parse(pair->dst, dtype, out_dst);
-  const char *at = pair->permutation;
-  for (int32_t k = 0; k < out_dst->rank; ++k) {
-    out_permutation[k] = k;
-    if (*at != '\0') {
-      char *end;
-      out_permutation[k] = (int32_t)strtol(at, &end, 10);
-      at = *end == ',' ? end + 1 : end;
-    }
-  }
+  *out_src = shape_of(pair->src, dtype);
+  *out_dst = shape_of(pair->dst, dtype);
+  test_parse_permutation(pair->permutation, out_dst->rank, out_permutation);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/memcheck.h"
-#include "support/expect.h"
 
 #include <check.h>
 #include <stdlib.h>
+
+#include "support/expect.h"
 
 #if defined(__has_include)
 #if __has_include(<valgrind/memcheck.h>)

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/permutation.h"
 
+#include <stdlib.h>
+
 static void swap(int32_t *a, int32_t *b) {
   const int32_t old = *a;
   *a = *b;
   *b = old;
+}
+
+void test_parse_permutation(const char *text,
+                            int32_t size,
+                            int32_t *out_permutation) {
+  for (int32_t k = 0; k < size; ++k) {
+    out_permutation[k] = k;
+    if (text != NULL && *text != '\0') {
+      char *end;
+      out_permutation[k] = (int32_t)strtol(text, &end, 10);
+      text = *end == ',' ? end + 1 : end;
+    }
+  }
 }
 
 void test_first_permutation(int32_t size, int32_t *out_permutation) {

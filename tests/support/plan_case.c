@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/plan_case.h"
-#include "support/expect.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "relayout/ops.h"
-#include "relayout/text.h"
+#include "support/expect.h"
+#include "support/permutation.h"
+#include "support/shape_of.h"
 
 rlo_device_info test_plan_cpu(void) {
   rlo_device_info device = RLO_DEVICE_INFO_INIT;
@@ -42,27 +43,14 @@ rlo_device_info test_plan_gpu(void) {
   return device;
 }
 
-static void parse(const char *text, rlo_shape *out_shape) {
-  ck_assert_msg(rlo_shape_parse(text, strlen(text), out_shape) == RLO_OK,
-                "%s: %s",
-                text,
-                rlo_error_last()->message);
-}
-
 void test_plan_lower(const char *src,
                      const char *dst,
                      const char *permutation,
                      rlo_problem *out_problem) {
-  rlo_shape src_shape;
-  rlo_shape dst_shape;
-  parse(src, &src_shape);
-  parse(dst, &dst_shape);
+  rlo_shape src_shape = test_shape_of(src);
+  rlo_shape dst_shape = test_shape_of(dst);
   int32_t order[RLO_MAX_RANK];
-  for (int32_t k = 0; permutation != NULL && k < src_shape.rank; ++k) {
-    char *rest;
-    order[k] = (int32_t)strtol(permutation, &rest, 10);
-    permutation = *rest == ',' ? rest + 1 : rest;
-  }
+  test_parse_permutation(permutation, src_shape.rank, order);
   const int32_t *given = permutation == NULL ? NULL : order;
   rlo_status status =
       src_shape.dtype == dst_shape.dtype
@@ -73,12 +61,18 @@ void test_plan_lower(const char *src,
       status == RLO_OK, "%s to %s: %s", src, dst, rlo_error_last()->message);
 }
 
+rlo_problem test_problem_of(const char *src,
+                            const char *dst,
+                            const char *permutation) {
+  rlo_problem problem;
+  test_plan_lower(src, dst, permutation, &problem);
+  return problem;
+}
+
 void test_plan_sum(const char *src, int32_t dim, rlo_problem *out_problem) {
-  rlo_shape shape;
-  rlo_chain *chain = NULL;
+  rlo_shape shape = test_shape_of(src);
+  rlo_chain *chain = test_chain_of(&shape);
   rlo_problem_list *problems = NULL;
-  parse(src, &shape);
-  expect_ok(rlo_chain_create(&shape, &chain));
   expect_ok(rlo_chain_sum(chain, &dim, 1, false));
   expect_ok(rlo_chain_lower(chain, NULL, &problems));
   *out_problem = *rlo_problem_list_get(problems, 0);
@@ -90,11 +84,8 @@ void test_plan_segment_sum(const char *src,
                            const char *ids,
                            const char *dst,
                            rlo_problem *out_problem) {
-  const char *texts[] = {src, ids, dst};
-  rlo_shape shapes[3];
-  for (int32_t n = 0; n < 3; ++n) {
-    expect_ok(rlo_shape_parse(texts[n], strlen(texts[n]), &shapes[n]));
-  }
+  rlo_shape shapes[] = {
+      test_shape_of(src), test_shape_of(ids), test_shape_of(dst)};
   rlo_segment_sum *sum;
   expect_ok(
       rlo_segment_sum_create(&shapes[0], &shapes[1], 0, 0, &shapes[2], &sum));

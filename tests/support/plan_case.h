@@ -16,6 +16,11 @@ void test_plan_lower(const char *src,
                      const char *permutation,
                      rlo_problem *out_problem);
 
+/** The same, returned. */
+rlo_problem test_problem_of(const char *src,
+                            const char *dst,
+                            const char *permutation);
+
 /** The problem of a sum over one dimension, row-major on both sides. */
 void test_plan_sum(const char *src, int32_t dim, rlo_problem *out_problem);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_descriptor.h"
-#include "support/expect.h"
 
 #include <check.h>
 #include <string.h>
+
+#include "support/expect.h"
 
 /* Cut points for some of the dimensions that have room for them. */
 static void add_splits(test_random *random,

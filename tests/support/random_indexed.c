@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_indexed.h"
-#include "support/expect.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 
 #include "relayout/ops.h"
 #include "relayout/text.h"
+#include "support/expect.h"
 #include "support/random_shape.h"
 
 static int64_t random_size(test_random *random, int64_t *room) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_shape.h"
-#include "support/expect.h"
 
 #include <check.h>
 #include <string.h>
 
 #include "relayout/xla/layout_util.h"
+#include "support/expect.h"
 
 void test_random_permutation(test_random *random,
                              int32_t size,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_tree.h"
-#include "support/expect.h"
 
 #include <check.h>
 
+#include "support/expect.h"
 #include "support/random_descriptor.h"
 
 static rlo_shape_tree *random_leaf(test_random *random) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/shape_of.h"
-#include "support/expect.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "relayout/index.h"
 #include "relayout/text.h"
 #include "support/exact_copy.h"
+#include "support/expect.h"
 
 rlo_status test_parse_shape(const char *text, rlo_shape *out_shape) {
   size_t length = strlen(text);
@@ -23,6 +23,18 @@ rlo_shape test_shape_of(const char *text) {
   rlo_status status = test_parse_shape(text, &shape);
   ck_assert_msg(status == RLO_OK, "'%s': %s", text, rlo_error_last()->message);
   return shape;
+}
+
+rlo_shape test_shape_make(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
+  rlo_shape shape;
+  expect_ok(rlo_shape_make(dtype, dims, rank, &shape));
+  return shape;
+}
+
+rlo_chain *test_chain_of(const rlo_shape *shape) {
+  rlo_chain *chain = NULL;
+  expect_ok(rlo_chain_create(shape, &chain));
+  return chain;
 }
 
 const char *test_text_of(const rlo_shape *shape) {

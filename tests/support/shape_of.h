@@ -2,6 +2,7 @@
 #ifndef RLO_TESTS_SUPPORT_SHAPE_OF_H
 #define RLO_TESTS_SUPPORT_SHAPE_OF_H
 
+#include "relayout/chain.h"
 #include "relayout/shape.h"
 
 /**
@@ -13,6 +14,10 @@ rlo_status test_parse_shape(const char *text, rlo_shape *out_shape);
 
 /** The shape of a text; the test fails if there is none. */
 rlo_shape test_shape_of(const char *text);
+
+/** Those of the functions of these names, in a test that fails otherwise. */
+rlo_shape test_shape_make(rlo_dtype dtype, const int64_t *dims, int32_t rank);
+rlo_chain *test_chain_of(const rlo_shape *shape);
 
 /** The text of a shape, of 2047 bytes at most. It stays as it is until the
  *  fourth call after this one. */

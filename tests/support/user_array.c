@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/user_array.h"
-#include "support/expect.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "relayout/ops.h"
+#include "support/expect.h"
 #include "support/shape_of.h"
 
 enum { MIB = 1 << 20 };

@@ -10,6 +10,7 @@
 #include "support/device_table.h"
 #include "support/expect.h"
 #include "support/random_shape.h"
+#include "support/shape_of.h"
 
 /*
  * Random chains of operations: what the host makes of each of their problems,
@@ -162,7 +163,7 @@ static void grow(growing *g, rlo_dtype dtype) {
   uint32_t features = test_random_once_in(g->random, 2) ? 0 : TEST_ALL;
   rlo_shape src = test_random_shape(g->random, dtype, dims, rank, features);
   rlo_shape_format(&src, g->words, 300);
-  expect_ok(rlo_chain_create(&src, &g->chain));
+  g->chain = test_chain_of(&src);
   int64_t steps = test_random_in(g->random, 1, 4);
   for (int64_t n = 0; n < steps; ++n) {
     int64_t which = test_random_in(g->random, 0, NUM_OPERATIONS - 1);
@@ -216,12 +217,10 @@ static void run_problem(const rlo_problem *problem,
 }
 
 void bytes_slanted_guard(void) {
-  rlo_shape vector;
-  rlo_chain *chain = NULL;
   rlo_problem_list *problems = NULL;
   const uint32_t fill = 0xfeedbeef;
-  expect_ok(rlo_shape_make(RLO_DTYPE_U32, (int64_t[]){4000}, 1, &vector));
-  expect_ok(rlo_chain_create(&vector, &chain));
+  rlo_shape vector = test_shape_make(RLO_DTYPE_U32, (int64_t[]){4000}, 1);
+  rlo_chain *chain = test_chain_of(&vector);
   expect_ok(rlo_chain_pad(chain, NULL, (int64_t[]){96}, NULL, &fill));
   expect_ok(rlo_chain_reshape(chain, (int64_t[]){64, 64}, 2));
   expect_ok(rlo_chain_transpose(chain, (int32_t[]){1, 0}));

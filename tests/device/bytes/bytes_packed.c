@@ -5,6 +5,7 @@
 
 #include "relayout/text.h"
 #include "support/expect.h"
+#include "support/shape_of.h"
 
 /*
  * Family packed where it cuts: several blocks along an axis, of which the last
@@ -65,8 +66,8 @@ static const packed_case edges[] = {
 static void run_case(const packed_case *c, int64_t src_shift, int64_t shift) {
   static rlo_shape src;
   static rlo_shape dst;
-  expect_ok(rlo_shape_parse(c->src, strlen(c->src), &src));
-  expect_ok(rlo_shape_parse(c->dst, strlen(c->dst), &dst));
+  src = test_shape_of(c->src);
+  dst = test_shape_of(c->dst);
   test_case t = {.src = &src,
                  .dst = &dst,
                  .family = "packed",

@@ -5,6 +5,7 @@
 
 #include "relayout/text.h"
 #include "support/expect.h"
+#include "support/shape_of.h"
 
 /*
  * Family rows where the rows of several blocks follow one another in the
@@ -30,11 +31,9 @@ static const rows_case cases[] = {
 
 void bytes_rows(void) {
   for (size_t n = 0; n < 2 * sizeof cases / sizeof cases[0]; ++n) {
-    rlo_shape src;
-    rlo_shape dst;
     const rows_case *c = &cases[n / 2];
-    expect_ok(rlo_shape_parse(c->src, strlen(c->src), &src));
-    expect_ok(rlo_shape_parse(c->dst, strlen(c->dst), &dst));
+    rlo_shape src = test_shape_of(c->src);
+    rlo_shape dst = test_shape_of(c->dst);
     test_case t = {.src = &src,
                    .dst = &dst,
                    .family = "rows",

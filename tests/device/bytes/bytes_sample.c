@@ -10,6 +10,7 @@
 #include "support/expect.h"
 #include "support/permutation.h"
 #include "support/random.h"
+#include "support/shape_of.h"
 
 /*
  * The small cases: every transpose of rank 0 to 4 with dimensions 0 to 3, 6,565
@@ -59,8 +60,7 @@ static test_outcome run_one(const test_case *c, bool may_specialize) {
   if (rlo_plan_create(device.context, &problem, &options, &plan) != RLO_OK) {
     return TEST_REFUSED;
   }
-  rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  expect_ok(rlo_plan_get_info(plan, &info));
+  rlo_plan_info info = test_plan_info_of(plan);
   bool is_specialized = strcmp(info.family, "gather") == 0;
   rlo_plan_release(plan);
   return is_specialized && !may_specialize ? TEST_REFUSED
@@ -88,12 +88,10 @@ static void run_case(sample *s,
                      int32_t width) {
   rlo_dtype dtype = RLO_DTYPE_INVALID;
   expect_ok(rlo_dtype_from_name(test_dtypes[width], &dtype));
-  rlo_shape src;
-  rlo_shape dst;
-  expect_ok(rlo_shape_make(dtype, dims, rank, &src));
+  rlo_shape src = test_shape_make(dtype, dims, rank);
   int64_t dst_dims[RLO_MAX_RANK];
   rlo_permutation_apply(permutation, rank, dims, dst_dims);
-  expect_ok(rlo_shape_make(dtype, dst_dims, rank, &dst));
+  rlo_shape dst = test_shape_make(dtype, dst_dims, rank);
   int64_t element_bytes = (int64_t)1 << width;
   test_case c = {
       .src = &src,
