@@ -15,7 +15,7 @@
  */
 
 enum {
-  MIXED_NUM_WORKS = 5,
+  MIXED_NUM_WORKS = 6,
   MIXED_ARENA_BYTES = 16 * 1024,
   /* The matrix that engines transpose, as the first work does. */
   MIXED_ROWS = 40,
@@ -51,7 +51,8 @@ typedef struct mixed_worker {
   rlo__thread thread;
   const mixed_commons *shared;
   test_random random;
-  cl_command_queue queue;
+  /** In order, and one that keeps none. */
+  cl_command_queue queue, unordered;
   cl_mem src, dst;
   uint8_t after[MIXED_ARENA_BYTES];
   int64_t num_turns[MIXED_NUM_KINDS];
