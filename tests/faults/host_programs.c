@@ -80,13 +80,9 @@ static rlo_status run_tensors(rlo_context *context, bool *out_is_right) {
   (void)context;
   rlo_status status =
       rlo_npy_format(&view.shape, header, sizeof header, &header_bytes);
-  if (status == RLO_OK) {
-    status = rlo_npy_parse(
-        header, header_bytes, (int64_t)(header_bytes + sizeof data), &parsed);
-  }
-  if (status == RLO_OK) {
-    status = rlo_dlpack_export(&view, note_deletion, &is_deleted, &managed);
-  }
+  THEN(rlo_npy_parse(
+      header, header_bytes, (int64_t)(header_bytes + sizeof data), &parsed));
+  THEN(rlo_dlpack_export(&view, note_deletion, &is_deleted, &managed));
   if (status == RLO_OK) {
     status = rlo_dlpack_import_create(managed, RLO_AVAILABLE_UNKNOWN, &import);
     if (status != RLO_OK) {
@@ -120,9 +116,7 @@ static rlo_status exchange(rlo_redistribution *plan, bool *out_is_right) {
   options.members = members;
   options.num_members = NUM_DEVICES;
   rlo_status status = rlo_exchange_create(&options, &made);
-  if (status == RLO_OK) {
-    status = rlo_exchange_run(made, memories);
-  }
+  THEN(rlo_exchange_run(made, memories));
   *out_is_right = true;
   for (int i = 0; i < COUNT; ++i) {
     const int width = COLUMNS / NUM_DEVICES;
@@ -150,18 +144,10 @@ static rlo_status run_exchange(rlo_context *context, bool *out_is_right) {
   for (int k = 0; status == RLO_OK && k < 2; ++k) {
     status = rlo_sharding_parse(texts[k], strlen(texts[k]), &shardings[k]);
   }
-  if (status == RLO_OK) {
-    status = test_redistribution_create(shapes, shardings, NULL, 0, &plan);
-  }
-  if (status == RLO_OK) {
-    status = rlo_redistribution_create_adjoint(plan, false, &adjoint);
-  }
-  if (status == RLO_OK) {
-    status = rlo_redistribution_relabel(plan, devices);
-  }
-  if (status == RLO_OK) {
-    status = exchange(plan, out_is_right);
-  }
+  THEN(test_redistribution_create(shapes, shardings, NULL, 0, &plan));
+  THEN(rlo_redistribution_create_adjoint(plan, false, &adjoint));
+  THEN(rlo_redistribution_relabel(plan, devices));
+  THEN(exchange(plan, out_is_right));
   rlo_redistribution_release(adjoint);
   rlo_redistribution_release(plan);
   rlo_sharding_release(shardings[0]);
@@ -181,12 +167,8 @@ static rlo_status submit_and_wait(rlo_service *service,
   options.journal_path = journal_path;
   rlo_status status =
       rlo_service_submit(service, problem, src, dst, &options, &job);
-  if (status == RLO_OK) {
-    status = rlo_job_wait(job, -1, NULL);
-  }
-  if (status == RLO_OK) {
-    status = rlo_job_result(job);
-  }
+  THEN(rlo_job_wait(job, -1, NULL));
+  THEN(rlo_job_result(job));
   rlo_job_release(job);
   return status;
 }
@@ -208,17 +190,13 @@ static rlo_status run_files(const char *journal_path,
   options.io_threads = 1;
   options.host_memory_bytes = RLO_SERVICE_MIN_HOST_BYTES;
   rlo_status status = rlo_relayout_lower(&shape, &shape, permutation, &problem);
-  if (status == RLO_OK) {
-    status = rlo_service_create(NULL, 0, &options, &service);
-  }
+  THEN(rlo_service_create(NULL, 0, &options, &service));
   for (int k = 0; status == RLO_OK && k < 2; ++k) {
     status = rlo_storage_from_fd(
         fds[k], 0, (int64_t)SIDE * SIDE * 4, NULL, &storages[k]);
   }
-  if (status == RLO_OK) {
-    status = submit_and_wait(
-        service, journal_path, &problem, storages[0], storages[1]);
-  }
+  THEN(submit_and_wait(
+      service, journal_path, &problem, storages[0], storages[1]));
   *out_is_right = true;
   for (int r = 0; status == RLO_OK && r < SIDE; ++r) {
     if (pread(fds[1], row, sizeof row, (off_t)r * (off_t)sizeof row) !=

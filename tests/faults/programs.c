@@ -91,21 +91,11 @@ static rlo_status run_plan(rlo_context *context,
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.family = family;
   rlo_status status = lower_transpose(&problem);
-  if (status == RLO_OK) {
-    status = rlo_plan_create(context, &problem, &options, &plan);
-  }
-  if (status == RLO_OK) {
-    status = rlo_plan_prepare(plan);
-  }
-  if (status == RLO_OK) {
-    status = rlo_buffer_create(context, sizeof counted, &src);
-  }
-  if (status == RLO_OK) {
-    status = rlo_buffer_create(context, sizeof counted, &dst);
-  }
-  if (status == RLO_OK) {
-    status = run_on_queue(context, plan, src, dst, out_is_right);
-  }
+  THEN(rlo_plan_create(context, &problem, &options, &plan));
+  THEN(rlo_plan_prepare(plan));
+  THEN(rlo_buffer_create(context, sizeof counted, &src));
+  THEN(rlo_buffer_create(context, sizeof counted, &dst));
+  THEN(run_on_queue(context, plan, src, dst, out_is_right));
   rlo_buffer_release(context, src);
   rlo_buffer_release(context, dst);
   rlo_plan_release(plan);
@@ -159,9 +149,7 @@ static rlo_status run_measured(rlo_context *context, bool *out_is_right) {
   options.device_class = RLO_DEVICE_CLASS_CPU;
   *out_is_right = true;
   rlo_status status = lower_transpose(&problem);
-  if (status == RLO_OK) {
-    status = rlo_plan_create(context, &problem, &options, &plan);
-  }
+  THEN(rlo_plan_create(context, &problem, &options, &plan));
   rlo_plan_release(plan);
   if (status == RLO_OK) {
     double rate = 0;
@@ -185,9 +173,7 @@ static rlo_status turn(rlo_tensor *x, rlo_tensor **out_y) {
   const int64_t dims[] = {0};
   rlo_tensor *turned = NULL;
   rlo_status status = rlo_op_transpose(x, NULL, &turned);
-  if (status == RLO_OK) {
-    status = rlo_op_reverse(turned, dims, 1, out_y);
-  }
+  THEN(rlo_op_reverse(turned, dims, 1, out_y));
   rlo_tensor_release(turned);
   return status;
 }
@@ -199,15 +185,9 @@ static rlo_status chain_in(rlo_engine *engine, bool *out_is_right) {
   rlo_tensor *y = NULL;
   rlo_tensor *z = NULL;
   rlo_status status = make_tensor(engine, "f32[24,40]", counted, &x);
-  if (status == RLO_OK) {
-    status = turn(x, &y);
-  }
-  if (status == RLO_OK) {
-    status = turn(y, &z);
-  }
-  if (status == RLO_OK) {
-    status = rlo_tensor_read(z, got, sizeof got);
-  }
+  THEN(turn(x, &y));
+  THEN(turn(y, &z));
+  THEN(rlo_tensor_read(z, got, sizeof got));
   *out_is_right = true;
   for (int i = 0; status == RLO_OK && i < COUNT; ++i) {
     *out_is_right = *out_is_right && got[i] == (float)(COUNT - 1 - i);
@@ -231,12 +211,8 @@ static rlo_status sum_in(rlo_engine *engine, bool *out_is_right) {
     ones[i] = 1.0F;
   }
   rlo_status status = make_tensor(engine, "f32[385,512]", ones, &x);
-  if (status == RLO_OK) {
-    status = rlo_op_sum(x, dims, 2, false, &y);
-  }
-  if (status == RLO_OK) {
-    status = rlo_tensor_read(y, &got, sizeof got);
-  }
+  THEN(rlo_op_sum(x, dims, 2, false, &y));
+  THEN(rlo_tensor_read(y, &got, sizeof got));
   *out_is_right = status != RLO_OK || got == (float)NUMBERS;
   rlo_tensor_release(x);
   rlo_tensor_release(y);
@@ -255,21 +231,11 @@ static rlo_status gather_in(rlo_engine *engine, bool *out_is_right) {
   const int64_t begin[] = {0, 0};
   rlo_tensor *gathered = NULL;
   rlo_status status = make_tensor(engine, "f32[24,40]", counted, &x);
-  if (status == RLO_OK) {
-    status = make_tensor(engine, "s32[24]", ids, &indices);
-  }
-  if (status == RLO_OK) {
-    status = rlo_op_segment_sum(x, indices, 4, 0, 0, &sums);
-  }
-  if (status == RLO_OK) {
-    status = rlo_op_gather(sums, indices, 0, 0, &gathered);
-  }
-  if (status == RLO_OK) {
-    status = rlo_op_slice(gathered, begin, size, &y);
-  }
-  if (status == RLO_OK) {
-    status = rlo_tensor_read(y, got, sizeof got);
-  }
+  THEN(make_tensor(engine, "s32[24]", ids, &indices));
+  THEN(rlo_op_segment_sum(x, indices, 4, 0, 0, &sums));
+  THEN(rlo_op_gather(sums, indices, 0, 0, &gathered));
+  THEN(rlo_op_slice(gathered, begin, size, &y));
+  THEN(rlo_tensor_read(y, got, sizeof got));
   *out_is_right = true;
   for (int i = 0; status == RLO_OK && i < 4 * COLUMNS; ++i) {
     /* Rows r, r + 4, ... r + 20: six times the first, and 60 rows more. */
@@ -302,16 +268,10 @@ static rlo_status differentiate_in(rlo_engine *engine, bool *out_is_right) {
   rlo_tensor *dy = NULL;
   rlo_tensor *dx = NULL;
   rlo_status status = make_tensor(engine, "f32[24,40]", counted, &x);
-  if (status == RLO_OK) {
-    status = make_tensor(engine, "f32[40,24]", counted, &dy);
-  }
-  if (status == RLO_OK) {
-    status = rlo_value_and_gradients(
-        engine, turn_first, NULL, &x, 1, dy, 0, &y, &dx);
-  }
-  if (status == RLO_OK) {
-    status = rlo_tensor_read(dx, got, sizeof got);
-  }
+  THEN(make_tensor(engine, "f32[40,24]", counted, &dy));
+  THEN(
+      rlo_value_and_gradients(engine, turn_first, NULL, &x, 1, dy, 0, &y, &dx));
+  THEN(rlo_tensor_read(dx, got, sizeof got));
   *out_is_right = true;
   for (int i = 0; status == RLO_OK && i < COUNT; ++i) {
     /* dx[r][c] = dy[COLUMNS - 1 - c][r] */
@@ -339,9 +299,7 @@ static rlo_status in_engine(rlo_context *context,
   if (status == RLO_OK && context != NULL) {
     status = rlo_backend_set(engine, "opencl");
   }
-  if (status == RLO_OK) {
-    status = work(engine, out_is_right);
-  }
+  THEN(work(engine, out_is_right));
   rlo_engine_release(engine);
   return status;
 }
@@ -384,15 +342,9 @@ static rlo_status run_job(rlo_context *context,
   }
   status = rlo__service_create(
       &context, context != NULL, &options, context != NULL, &service);
-  if (status == RLO_OK) {
-    status = rlo_service_submit(service, &problem, src, dst, NULL, &job);
-  }
-  if (status == RLO_OK) {
-    status = rlo_job_wait(job, -1, NULL);
-  }
-  if (status == RLO_OK) {
-    status = rlo_job_result(job);
-  }
+  THEN(rlo_service_submit(service, &problem, src, dst, NULL, &job));
+  THEN(rlo_job_wait(job, -1, NULL));
+  THEN(rlo_job_result(job));
   rlo_job_release(job);
   rlo_service_release(service);
   return status;
@@ -404,12 +356,8 @@ rlo_status fault_run_service(rlo_context *context, bool *out_is_right) {
   rlo_storage *dst = NULL;
   rlo_status status =
       rlo_storage_from_const_memory(counted, sizeof counted, &src);
-  if (status == RLO_OK) {
-    status = rlo_storage_from_memory(got, sizeof got, &dst);
-  }
-  if (status == RLO_OK) {
-    status = run_job(context, src, dst);
-  }
+  THEN(rlo_storage_from_memory(got, sizeof got, &dst));
+  THEN(run_job(context, src, dst));
   *out_is_right = is_transposed(got);
   rlo_storage_release(src);
   rlo_storage_release(dst);
@@ -438,15 +386,9 @@ static rlo_status run_buffers(rlo_context *context, bool *out_is_right) {
   rlo_storage *src = NULL;
   rlo_storage *dst = NULL;
   rlo_status status = rlo_buffer_create(context, sizeof counted, &buffer);
-  if (status == RLO_OK) {
-    status = rlo_storage_from_const_memory(counted, sizeof counted, &src);
-  }
-  if (status == RLO_OK) {
-    status = rlo_storage_from_buffer(context, buffer, 0, sizeof got, &dst);
-  }
-  if (status == RLO_OK) {
-    status = run_job(context, src, dst);
-  }
+  THEN(rlo_storage_from_const_memory(counted, sizeof counted, &src));
+  THEN(rlo_storage_from_buffer(context, buffer, 0, sizeof got, &dst));
+  THEN(run_job(context, src, dst));
   if (status == RLO_OK) {
     read_back(context, buffer, got);
   }
