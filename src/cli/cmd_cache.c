@@ -107,10 +107,10 @@ static int launch(const rlo__pair_run *run, rlo_plan *plan) {
                      (int)error);
   }
   rlo_status status =
-      rlo_buffer_create(context, rlo__max(1, run->problem->src_bytes), &src);
+      rlo_buffer_create(context, rlo__max(1, run->problem.src_bytes), &src);
   if (status == RLO_OK) {
     status =
-        rlo_buffer_create(context, rlo__max(1, run->problem->dst_bytes), &dst);
+        rlo_buffer_create(context, rlo__max(1, run->problem.dst_bytes), &dst);
   }
   if (status == RLO_OK) {
     status = rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, NULL);
@@ -126,45 +126,45 @@ static int launch(const rlo__pair_run *run, rlo_plan *plan) {
   return code;
 }
 
-static void print_warmed(const rlo__pair_run *run,
+static void print_warmed(rlo__pair_run *run,
                          const char *family,
                          const rlo_context_stats *before,
                          const rlo_context_stats *after) {
   const int64_t built = after->programs_built - before->programs_built;
   const int64_t found = after->disk_hits - before->disk_hits +
                         after->program_hits - before->program_hits;
-  rlo__report_line(run->report,
+  rlo__report_line(&run->report,
                    "",
                    "%s %s: %s, %" PRId64 " compiled, %" PRId64 " found",
-                   run->src,
-                   run->dst,
+                   run->src.text,
+                   run->dst.text,
                    family,
                    built,
                    found);
-  RLO__REPORT_OBJECT(run->report,
+  RLO__REPORT_OBJECT(&run->report,
                      NULL,
-                     RLO__STRING("src", NULL, run->src),
-                     RLO__STRING("dst", NULL, run->dst),
+                     RLO__STRING("src", NULL, run->src.text),
+                     RLO__STRING("dst", NULL, run->dst.text),
                      RLO__STRING("family", NULL, family),
                      RLO__INT("programs_compiled", NULL, built),
                      RLO__INT("programs_found", NULL, found));
 }
 
-static int warm_plan(const rlo__pair_run *run,
+static int warm_plan(rlo__pair_run *run,
                      rlo_plan *plan,
                      const rlo_context_stats *before) {
-  rlo_context *context = run->session->context;
   rlo_context_stats after = RLO_CONTEXT_STATS_INIT;
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
   RLO__EXIT_TRY(rlo__check(rlo_plan_prepare(plan)));
   RLO__EXIT_TRY(launch(run, plan));
   RLO__EXIT_TRY(rlo__check(rlo_plan_get_info(plan, &info)));
-  RLO__EXIT_TRY(rlo__check(rlo_context_get_stats(context, &after)));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_context_get_stats(run->session->context, &after)));
   print_warmed(run, info.family, before, &after);
   return RLO__EXIT_OK;
 }
 
-static int warm_pair(void *payload, const rlo__pair_run *run) {
+static int warm_pair(void *payload, rlo__pair_run *run) {
   (void)payload;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   /* Buffers are aligned. The program for memory that is not aligned is compiled
@@ -175,7 +175,7 @@ static int warm_pair(void *payload, const rlo__pair_run *run) {
   RLO__EXIT_TRY(
       rlo__check(rlo_context_get_stats(run->session->context, &before)));
   RLO__EXIT_TRY(rlo__check(
-      rlo_plan_create(run->session->context, run->problem, &options, &plan)));
+      rlo_plan_create(run->session->context, &run->problem, &options, &plan)));
   const int code = warm_plan(run, plan, &before);
   rlo_plan_release(plan);
   return code;
@@ -183,11 +183,10 @@ static int warm_pair(void *payload, const rlo__pair_run *run) {
 
 /* Reads and checks all pairs before the first program is compiled. */
 static int read_pairs(cache_request *request) {
-  const size_t count = sizeof(common_pairs) / sizeof(common_pairs[0]);
   if (request->suite_path != NULL) {
     return rlo__pair_suite_read(&request->suite, request->suite_path);
   }
-  for (size_t n = 0; n < count; ++n) {
+  for (size_t n = 0; n < sizeof(common_pairs) / sizeof(common_pairs[0]); ++n) {
     const char *const *pair = common_pairs[n];
     RLO__EXIT_TRY(
         rlo__pair_suite_add(&request->suite, pair[0], pair[1], pair[2]));
@@ -196,12 +195,11 @@ static int read_pairs(cache_request *request) {
 }
 
 static int warm(cache_request *request) {
-  static const rlo__pair_work work = {NULL, warm_pair, NULL};
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
   RLO__EXIT_TRY(read_pairs(request));
   RLO__EXIT_TRY(rlo__check(rlo_cache_inspect(rlo__cache_dir(), &info)));
   return info.is_usable
-             ? rlo__pair_suite_run(&request->suite, &request->common, &work)
+             ? rlo__pair_suite_run(&request->suite)
              : rlo__fail("compiled programs are not stored: %s", info.reason);
 }
 
@@ -220,7 +218,8 @@ static int run(int argc, char **argv) {
 
   enum { SHOW = 1, CLEAR, WARM };
 
-  cache_request request = {.suite.verb = "cache"};
+  cache_request request = {
+      .suite = {.verb = "cache", .common = &request.common, .work = warm_pair}};
   char **operands;
   int32_t word = 0;
   RLO__EXIT_TRY(rlo__options_take(

@@ -25,13 +25,10 @@ typedef struct devices_request {
 } devices_request;
 
 static const char *type_name(cl_device_type type) {
-  if ((type & CL_DEVICE_TYPE_GPU) != 0) {
-    return "GPU";
-  }
-  if ((type & CL_DEVICE_TYPE_CPU) != 0) {
-    return "CPU";
-  }
-  return (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? "accelerator" : "custom";
+  return (type & CL_DEVICE_TYPE_GPU) != 0           ? "GPU"
+         : (type & CL_DEVICE_TYPE_CPU) != 0         ? "CPU"
+         : (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? "accelerator"
+                                                    : "custom";
 }
 
 static void add_device(rlo__report *r,
@@ -177,20 +174,13 @@ static void print_limit(const devices_request *request,
   rlo__report_end(&r);
 }
 
-static int measure_limit(void *payload) {
+static int measure_limit(void *payload, rlo__session *session) {
   const devices_request *request = payload;
-  rlo__session session;
   double gb_per_s = 0;
-  int code = rlo__session_init(&request->common.device, &session);
-  if (code == RLO__EXIT_OK) {
-    code = rlo__check(rlo_copy_limit(
-        session.context, request->bytes, (int32_t)request->rounds, &gb_per_s));
-  }
-  if (code == RLO__EXIT_OK) {
-    print_limit(request, session.device_name, gb_per_s);
-  }
-  rlo__session_deinit(&session);
-  return code;
+  RLO__EXIT_TRY(rlo__check(rlo_copy_limit(
+      session->context, request->bytes, (int32_t)request->rounds, &gb_per_s)));
+  print_limit(request, session->device_name, gb_per_s);
+  return RLO__EXIT_OK;
 }
 
 /* ------------------------------------------------------------ command line */
@@ -219,9 +209,10 @@ static int run(int argc, char **argv) {
   }
   request.bytes = request.bytes == 0 ? (int64_t)64 << 20 : request.bytes;
   request.rounds = request.rounds == 0 ? 11 : request.rounds;
-  return rlo__subprocess_run(request.common.is_isolated,
-                             request.is_limit ? measure_limit : list_devices,
-                             &request);
+  return request.is_limit
+             ? rlo__session_run(&request.common, NULL, measure_limit, &request)
+             : rlo__subprocess_run(
+                   request.common.is_isolated, list_devices, &request);
 }
 
 const rlo__command rlo__cmd_devices = {

@@ -30,11 +30,9 @@ typedef struct explain_request {
   int32_t permutation[RLO_MAX_RANK];
   /* The computation; a plain copy if the types are equal too. */
   rlo_combine_options combine;
-  /* NULL: `device` is a typical device of a class. Borrowed. */
-  const char *device_name;
+  /* NULL: `device` is a typical device of a class. */
+  const rlo__session *session;
   rlo_device_info device;
-  /* Records of the wisdom file. */
-  rlo__wisdom_known wisdom;
   /* The problem before rewriting; the report of its plan has the canonical
    * one. */
   rlo_problem written;
@@ -44,16 +42,16 @@ typedef struct explain_request {
 
 static void print_problem(rlo__report *r, const rlo_problem *problem) {
   const size_t bytes = rlo_problem_format(problem, NULL, 0) + 1;
-  char *text = r->is_json ? NULL : rlo__alloc(bytes);
+  char *text = rlo__alloc(bytes);
+  char *rest = NULL;
   if (text == NULL) {
     rlo__report_line(r, "", "  (no memory to print it)");
     return;
   }
   rlo_problem_format(problem, text, bytes);
-  for (char *line = text; *line != '\0';) {
-    const size_t end = strcspn(line, "\n");
-    rlo__report_line(r, "", "  %.*s", (int)end, line);
-    line += end + (line[end] == '\n');
+  for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+       line = strtok_r(NULL, "\n", &rest)) {
+    rlo__report_line(r, "", "  %s", line);
   }
   rlo__free(text);
 }
@@ -149,25 +147,22 @@ static void add_step(void *payload,
 }
 
 static void add_steps(rlo__report *r, const explain_request *e) {
-  rlo_problem *canonical = rlo__alloc(sizeof(*canonical));
+  static rlo_problem canonical;
   step_list list = {.report = r};
   /* The unit that the planner forms if both buffers begin at the device's
    * alignment. */
+  const int64_t alignment_bytes = e->device.base_alignment_bytes;
   const int64_t aligned_bits =
-      e->device.base_alignment_bytes > 0
-          ? rlo__min(e->device.base_alignment_bytes, RLO_MAX_UNIT_BITS) * 8
-          : RLO_MAX_UNIT_BITS;
-  const int64_t unit_bits =
-      rlo__max(e->written.unit_bits, rlo__min(aligned_bits, RLO_MAX_UNIT_BITS));
+      alignment_bytes > 0 ? rlo__min(alignment_bytes, RLO_MAX_UNIT_BITS / 8) * 8
+                          : RLO_MAX_UNIT_BITS;
   rlo__report_line(r, "", "\nrewriting");
   rlo__report_open(r, "steps", '[');
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  if (canonical != NULL) {
-    *canonical = e->written;
-    status = rlo_problem_canonicalize(
-        canonical, (int32_t)unit_bits, add_step, &list);
-  }
-  rlo__free(canonical);
+  canonical = e->written;
+  const rlo_status status = rlo_problem_canonicalize(
+      &canonical,
+      (int32_t)rlo__max(e->written.unit_bits, aligned_bits),
+      add_step,
+      &list);
   rlo__report_close(r);
   if (status != RLO_OK) {
     rlo__report_line(r, "", "  (it ended with %s)", rlo_status_name(status));
@@ -247,14 +242,12 @@ static void add_launch(rlo__report *r,
       RLO__INT("src_alignment_bytes", NULL, report->src_alignment_bytes),
       RLO__INT("dst_alignment_bytes", NULL, report->dst_alignment_bytes));
   if (has_source) {
-    rlo__report_line(r, "", "build options\n  %s", report->build_options);
-    rlo__report_line(r, "", "source");
+    rlo__report_line(
+        r, "", "build options\n  %s\nsource", report->build_options);
     RLO__REPORT(r,
                 RLO__STRING("build_options", NULL, report->build_options),
                 RLO__STRING("source", NULL, report->source));
-    if (!r->is_json) {
-      fputs(report->source, stdout);
-    }
+    fputs(r->is_json ? "" : report->source, stdout);
   }
 }
 
@@ -264,19 +257,20 @@ static void add_decision(rlo__report *r, const rlo_plan_report *report) {
       [RLO_PLAN_DECISION_WISDOM] = "wisdom",
       [RLO_PLAN_DECISION_MEASURE] = "measurement",
       [RLO_PLAN_DECISION_ESTIMATE] = "expectation"};
+  const bool is_known = report->decision == RLO_PLAN_DECISION_WISDOM;
   const char *name = names[report->decision];
-  if (report->decision != RLO_PLAN_DECISION_WISDOM) {
-    RLO__REPORT(r, RLO__STRING("chosen_by", "  chosen by", name));
-    return;
+  if (is_known) {
+    rlo__report_line(r,
+                     "  chosen by",
+                     "%s: it had %.3f of the copy limit when it was measured",
+                     name,
+                     report->measured_fraction);
   }
-  rlo__report_line(r,
-                   "  chosen by",
-                   "%s: it had %.3f of the copy limit when it was measured",
-                   name,
-                   report->measured_fraction);
   RLO__REPORT(r,
-              RLO__STRING("chosen_by", NULL, name),
-              RLO__REAL("measured_fraction", report->measured_fraction));
+              RLO__STRING("chosen_by", is_known ? NULL : "  chosen by", name),
+              is_known ? (rlo__row)RLO__REAL("measured_fraction",
+                                             report->measured_fraction)
+                       : (rlo__row)RLO__REAL(NULL, 0));
 }
 
 static void add_plan(rlo__report *r,
@@ -314,26 +308,32 @@ static void add_permutation(rlo__report *r, const explain_request *e) {
   RLO__REPORT(r, RLO__INTS("permutation", "permutation", numbers, e->src.rank));
 }
 
-static void add_wisdom(rlo__report *r, const rlo__wisdom_known *wisdom) {
+/* Adds the device, and what of the wisdom file is of it. */
+static void add_device(rlo__report *r, const rlo__session *session) {
+  static const rlo__session none = {.device_name =
+                                        "none: typical numbers of the class"};
+  const rlo__session *s = session == NULL ? &none : session;
+  const char *name = s->device_name;
   RLO__REPORT(r,
-              RLO__INT("wisdom_records", NULL, wisdom->num_taken),
-              RLO__INT("wisdom_ignored", NULL, wisdom->num_ignored));
-  if (wisdom->num_ignored > 0) {
+              RLO__STRING("device", NULL, session == NULL ? NULL : name),
+              RLO__STRING(NULL, "device", name),
+              RLO__INT("wisdom_records", NULL, s->num_taken),
+              RLO__INT("wisdom_ignored", NULL, s->num_ignored));
+  if (s->num_ignored > 0) {
     rlo__report_line(r,
                      "wisdom",
                      "%d records of this device; %d of another device, driver "
                      "or table of kernels are ignored",
-                     (int)wisdom->num_taken,
-                     (int)wisdom->num_ignored);
-  } else if (wisdom->num_taken > 0) {
+                     (int)s->num_taken,
+                     (int)s->num_ignored);
+  } else if (s->num_taken > 0) {
     rlo__report_line(
-        r, "wisdom", "%d records of this device", (int)wisdom->num_taken);
+        r, "wisdom", "%d records of this device", (int)s->num_taken);
   }
 }
 
 static void print_report(const explain_request *e,
                          const rlo_plan_report *report) {
-  static const char no_device[] = "none: typical numbers of the class";
   rlo__report r;
   rlo__shape_text src;
   rlo__shape_text dst;
@@ -345,10 +345,7 @@ static void print_report(const explain_request *e,
   if (e->permutation_text != NULL) {
     add_permutation(&r, e);
   }
-  RLO__REPORT(&r, RLO__STRING("device", NULL, e->device_name));
-  rlo__report_line(
-      &r, "device", "%s", e->device_name == NULL ? no_device : e->device_name);
-  add_wisdom(&r, &e->wisdom);
+  add_device(&r, e->session);
   rlo__report_line(&r, "", "\nproblem as written");
   add_problem(&r, "written", &e->written);
   add_steps(&r, e);
@@ -402,20 +399,11 @@ static int explain(explain_request *e, rlo_context *context) {
   return RLO__EXIT_OK;
 }
 
-static int explain_for_device(void *payload) {
+static int explain_for_device(void *payload, rlo__session *session) {
   explain_request *e = payload;
-  rlo__session session;
-  int code = rlo__session_init(&e->common.device, &session);
-  if (code == RLO__EXIT_OK) {
-    e->device = *rlo_context_device_info(session.context);
-    e->device_name = session.device_name;
-    e->wisdom = session.wisdom;
-    code = explain(e, session.context);
-  } else if (!e->common.is_device_given) {
-    fputs("relayout explain --class cpu needs no device.\n", stderr);
-  }
-  rlo__session_deinit(&session);
-  return code;
+  e->session = session;
+  e->device = *rlo_context_device_info(session->context);
+  return explain(e, session->context);
 }
 
 /* ------------------------------------------------------------ command line */
@@ -457,7 +445,13 @@ static int run(int argc, char **argv) {
     e.device = typical_device(wanted);
     return explain(&e, NULL);
   }
-  return rlo__subprocess_run(e.common.is_isolated, explain_for_device, &e);
+  return rlo__session_run(
+      &e.common,
+      e.common.is_device_given
+          ? NULL
+          : "relayout explain --class cpu needs no device.\n",
+      explain_for_device,
+      &e);
 }
 
 const rlo__command rlo__cmd_explain = {

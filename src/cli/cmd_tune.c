@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "relayout/opencl.h"
@@ -27,7 +29,7 @@
 
 typedef struct tune_request {
   rlo__pair_suite suite;
-  rlo__wisdom_path path;
+  const char *path;
   rlo__common_options common;
   /* NULL if not given. */
   const char *suite_path;
@@ -36,17 +38,19 @@ typedef struct tune_request {
   bool is_again;
 } tune_request;
 
-static void print_result(const rlo__pair_run *run, const rlo_plan_info *info) {
+static void print_result(rlo__pair_run *run, const rlo_plan_info *info) {
   const bool is_measured = info->decision == RLO_PLAN_DECISION_MEASURE;
-  rlo__report *r = run->report;
+  rlo__report *r = &run->report;
+  const char *src = run->src.text;
+  const char *dst = run->dst.text;
   if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
-    rlo__report_line(r, "", "%s %s: nothing to measure", run->src, run->dst);
+    rlo__report_line(r, "", "%s %s: nothing to measure", src, dst);
   } else {
     rlo__report_line(r,
                      "",
                      "%s %s: %s, %s, %.3f of the copy limit%s",
-                     run->src,
-                     run->dst,
+                     src,
+                     dst,
                      info->family,
                      info->schedule,
                      info->measured_fraction,
@@ -54,40 +58,64 @@ static void print_result(const rlo__pair_run *run, const rlo_plan_info *info) {
   }
   RLO__REPORT_OBJECT(r,
                      NULL,
-                     RLO__STRING("src", NULL, run->src),
-                     RLO__STRING("dst", NULL, run->dst),
+                     RLO__STRING("src", NULL, src),
+                     RLO__STRING("dst", NULL, dst),
                      RLO__STRING("family", NULL, info->family),
                      RLO__STRING("schedule", NULL, info->schedule),
                      RLO__REAL("fraction", info->measured_fraction),
                      RLO__BOOL("is_measured", is_measured));
 }
 
-static void begin(void *payload, const rlo__pair_run *run) {
+static void begin(void *payload, rlo__pair_run *run) {
   const tune_request *request = payload;
   if (request->is_again) {
     rlo_context_clear_wisdom(run->session->context);
   }
-  RLO__REPORT(run->report, RLO__STRING("path", NULL, request->path.text));
+  RLO__REPORT(&run->report, RLO__STRING("path", NULL, request->path));
+}
+
+/* Creates the folders above a file. One that is there may be refused for
+ * another reason: it need not be made. */
+static int make_directories(const char *path) {
+  char parent[PATH_MAX];
+  snprintf(parent, sizeof(parent), "%s", path);
+  for (char *slash = strchr(parent + 1, '/'); slash != NULL;
+       slash = strchr(slash + 1, '/')) {
+    struct stat st;
+    *slash = '\0';
+    if (mkdir(parent, 0777) != 0) {
+      const int why = errno;
+      if (why != EEXIST && (stat(parent, &st) != 0 || !S_ISDIR(st.st_mode))) {
+        return rlo__fail(
+            "cannot make the directory %s: %s", parent, strerror(why));
+      }
+    }
+    *slash = '/';
+  }
+  return RLO__EXIT_OK;
 }
 
 /* Measures one pair and saves the wisdom. */
-static int tune_pair(void *payload, const rlo__pair_run *run) {
+static int tune_pair(void *payload, rlo__pair_run *run) {
   const tune_request *request = payload;
+  rlo_context *context = run->session->context;
   rlo_plan_options options = RLO_PLAN_OPTIONS_INIT;
   options.effort = RLO_EFFORT_MEASURE;
   options.measure_seconds = request->seconds;
   rlo_plan *plan = NULL;
   rlo_plan_info info = RLO_PLAN_INFO_INIT;
-  RLO__EXIT_TRY(rlo__check(
-      rlo_plan_create(run->session->context, run->problem, &options, &plan)));
+  RLO__EXIT_TRY(
+      rlo__check(rlo_plan_create(context, &run->problem, &options, &plan)));
   const rlo_status status = rlo_plan_get_info(plan, &info);
   rlo_plan_release(plan);
   RLO__EXIT_TRY(rlo__check(status));
   print_result(run, &info);
+  if (info.decision != RLO_PLAN_DECISION_MEASURE) {
+    return RLO__EXIT_OK;
+  }
   /* Saved after each pair, so that an interrupt loses nothing. */
-  return info.decision == RLO_PLAN_DECISION_MEASURE
-             ? rlo__wisdom_file_save(run->session->context, &request->path)
-             : RLO__EXIT_OK;
+  RLO__EXIT_TRY(make_directories(request->path));
+  return rlo__check(rlo_context_save_wisdom(context, request->path));
 }
 
 /* --------------------------------------------------------- what is saved */
@@ -165,14 +193,11 @@ static int print_saved(const char *path,
   if (text != NULL && rlo_wisdom_read(text, bytes, NULL, NULL) != RLO_OK) {
     return rlo__fail("%s: %s", path, rlo_error_last()->message);
   }
-  int code = RLO__EXIT_OK;
   rlo__report_begin(&p.report, is_json, 0);
   RLO__REPORT(&p.report, RLO__STRING("path", NULL, path));
   rlo__report_open(&p.report, "records", '[');
-  if (text != NULL &&
-      rlo_wisdom_read(text, bytes, print_record, &p) != RLO_OK) {
-    code = rlo__fail_last();
-  }
+  const rlo_status status =
+      text == NULL ? RLO_OK : rlo_wisdom_read(text, bytes, print_record, &p);
   if (p.num_records == 0) {
     rlo__report_line(&p.report,
                      "",
@@ -180,16 +205,16 @@ static int print_saved(const char *path,
                      path);
   }
   rlo__report_end(&p.report);
-  return code;
+  return rlo__check(status);
 }
 
 static int show_saved(const char *path, bool is_json) {
   char *text = NULL;
   size_t bytes = 0;
-  rlo_status status = rlo__file_read(path, MAX_FILE_BYTES, &text, &bytes);
-  int code = status == RLO_OK || status == RLO_NOT_FOUND
-                 ? print_saved(path, text, bytes, is_json)
-                 : rlo__fail_last();
+  const rlo_status status = rlo__file_read(path, MAX_FILE_BYTES, &text, &bytes);
+  const int code = status == RLO_OK || status == RLO_NOT_FOUND
+                       ? print_saved(path, text, bytes, is_json)
+                       : rlo__fail_last();
   rlo__free(text);
   return code;
 }
@@ -218,7 +243,7 @@ static int run_word(const tune_request *request, const char *word) {
     return rlo__fail_usage(
         "tune", "%s measures nothing: it has no option but --json", word);
   }
-  const char *path = request->path.text;
+  const char *path = request->path;
   if (n == PATH) {
     puts(path);
     return RLO__EXIT_OK;
@@ -258,15 +283,23 @@ static int read_pairs(tune_request *request, int argc, char **argv) {
   return rlo__pair_suite_read(&request->suite, request->suite_path);
 }
 
+static int find_path(tune_request *request) {
+  request->path = rlo__wisdom_path();
+  return request->path != NULL
+             ? RLO__EXIT_OK
+             : rlo__fail(
+                   "there is no directory for wisdom: neither XDG_DATA_HOME "
+                   "nor HOME is an absolute path");
+}
+
 /* Tunes all pairs. */
 static int tune(tune_request *request, int argc, char **argv) {
-  const rlo__pair_work work = {begin, tune_pair, request};
   int code = read_pairs(request, argc, argv);
   if (code == RLO__EXIT_OK) {
-    code = rlo__wisdom_path_find(&request->path);
+    code = find_path(request);
   }
   if (code == RLO__EXIT_OK) {
-    code = rlo__pair_suite_run(&request->suite, &request->common, &work);
+    code = rlo__pair_suite_run(&request->suite);
   }
   rlo__pair_suite_deinit(&request->suite);
   return code;
@@ -284,13 +317,17 @@ static const rlo__option options[] = {
     {0}};
 
 static int run(int argc, char **argv) {
-  tune_request request = {.suite.verb = argv[0]};
+  tune_request request = {.suite = {.verb = argv[0],
+                                    .common = &request.common,
+                                    .begin = begin,
+                                    .work = tune_pair,
+                                    .payload = &request}};
   RLO__EXIT_TRY(
       rlo__options_take(&rlo__cmd_tune, argc, argv, &request, &request.common));
   if (request.suite_path != NULL || argc - optind != 1) {
     return tune(&request, argc, argv);
   }
-  RLO__EXIT_TRY(rlo__wisdom_path_find(&request.path));
+  RLO__EXIT_TRY(find_path(&request));
   return run_word(&request, argv[optind]);
 }
 

@@ -13,7 +13,6 @@
 #include "display.h"
 #include "message.h"
 #include "options.h"
-#include "subprocess.h"
 
 enum { MAX_PAIRS = 1 << 16 };
 
@@ -84,63 +83,41 @@ int rlo__pair_suite_read(rlo__pair_suite *suite, const char *path) {
 
 void rlo__pair_suite_deinit(rlo__pair_suite *suite) {
   rlo__free(suite->pairs);
-  *suite = (rlo__pair_suite){0};
 }
 
 /* ------------------------------------------------------------------ running */
 
-typedef struct suite_run {
-  const rlo__pair_suite *suite;
-  const rlo__common_options *common;
-  const rlo__pair_work *work;
-  rlo__session session;
-  rlo__report report;
-  rlo__shape_text src, dst;
-  rlo_problem problem;
-} suite_run;
-
-static int run_pair(suite_run *r, const rlo__pair *pair, rlo__pair_run *run) {
+static int run_pair(const rlo__pair_suite *suite,
+                    const rlo__pair *pair,
+                    rlo__pair_run *run) {
   RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
-      &pair->src, &pair->dst, pair->permutation, &r->problem)));
-  run->src = rlo__shape_text_make(&pair->src, &r->src);
-  run->dst = rlo__shape_text_make(&pair->dst, &r->dst);
-  RLO__EXIT_TRY(r->work->work(r->work->payload, run));
+      &pair->src, &pair->dst, pair->permutation, &run->problem)));
+  rlo__shape_text_make(&pair->src, &run->src);
+  rlo__shape_text_make(&pair->dst, &run->dst);
+  RLO__EXIT_TRY(suite->work(suite->payload, run));
   fflush(stdout);
   return RLO__EXIT_OK;
 }
 
-static int run_on_device(void *payload) {
-  suite_run *r = payload;
-  rlo__pair_run run = {&r->session, &r->report, &r->problem, "", ""};
-  int code = rlo__session_init(&r->common->device, &r->session);
-  if (code == RLO__EXIT_OK) {
-    rlo__report_begin(&r->report, r->common->is_json, 0);
-    RLO__REPORT(&r->report,
-                RLO__STRING("device", NULL, r->session.device_name));
-    if (r->work->begin != NULL) {
-      r->work->begin(r->work->payload, &run);
-    }
-    rlo__report_open(&r->report, "pairs", '[');
-    for (size_t n = 0; code == RLO__EXIT_OK && n < r->suite->count; ++n) {
-      code = run_pair(r, &r->suite->pairs[n], &run);
-    }
-    rlo__report_end(&r->report);
+static int run_pairs(void *payload, rlo__session *session) {
+  /* Static: a problem is too large for the stack. */
+  static rlo__pair_run run;
+  const rlo__pair_suite *suite = payload;
+  int code = RLO__EXIT_OK;
+  run.session = session;
+  rlo__report_begin(&run.report, suite->common->is_json, 0);
+  RLO__REPORT(&run.report, RLO__STRING("device", NULL, session->device_name));
+  if (suite->begin != NULL) {
+    suite->begin(suite->payload, &run);
   }
-  rlo__session_deinit(&r->session);
+  rlo__report_open(&run.report, "pairs", '[');
+  for (size_t n = 0; code == RLO__EXIT_OK && n < suite->count; ++n) {
+    code = run_pair(suite, &suite->pairs[n], &run);
+  }
+  rlo__report_end(&run.report);
   return code;
 }
 
-int rlo__pair_suite_run(const rlo__pair_suite *suite,
-                        const rlo__common_options *common,
-                        const rlo__pair_work *work) {
-  suite_run *r = rlo__alloc(sizeof(*r));
-  if (r == NULL) {
-    return rlo__fail_last();
-  }
-  r->suite = suite;
-  r->common = common;
-  r->work = work;
-  const int code = rlo__subprocess_run(common->is_isolated, run_on_device, r);
-  rlo__free(r);
-  return code;
+int rlo__pair_suite_run(rlo__pair_suite *suite) {
+  return rlo__session_run(suite->common, NULL, run_pairs, suite);
 }

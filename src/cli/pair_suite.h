@@ -8,6 +8,7 @@
 #include "relayout/problem.h"
 #include "relayout/shape.h"
 
+#include "display.h"
 #include "options.h"
 #include "report.h"
 #include "session.h"
@@ -23,9 +24,26 @@ typedef struct rlo__pair {
   int32_t permutation[RLO_MAX_RANK];
 } rlo__pair;
 
-/** Begins with zeros and the verb, which messages name. */
+/** A pair at work, on an open device. */
+typedef struct rlo__pair_run {
+  rlo__session *session;
+  rlo__report report;
+  /** Lowered. */
+  rlo_problem problem;
+  rlo__shape_text src, dst;
+} rlo__pair_run;
+
+/** A list of pairs, and the work on them. Begins with all but the last three.
+ */
 typedef struct rlo__pair_suite {
+  /** Messages name it. */
   const char *verb;
+  const rlo__common_options *common;
+  /** Adds rows before the pairs; NULL: none. `run` has no pair. */
+  void (*begin)(void *payload, rlo__pair_run *run);
+  /** Adds the rows of a pair to the list of them. */
+  int (*work)(void *payload, rlo__pair_run *run);
+  void *payload;
   size_t count, capacity;
   rlo__pair *pairs;
 } rlo__pair_suite;
@@ -44,30 +62,9 @@ int rlo__pair_suite_add_line(rlo__pair_suite *suite, char *line);
  *  the file and the line. */
 int rlo__pair_suite_read(rlo__pair_suite *suite, const char *path);
 
-/** A pair at work, on an open device. */
-typedef struct rlo__pair_run {
-  rlo__session *session;
-  rlo__report *report;
-  /** Lowered. */
-  const rlo_problem *problem;
-  /** The texts of the shapes. */
-  const char *src, *dst;
-} rlo__pair_run;
-
-/** The work on each pair. */
-typedef struct rlo__pair_work {
-  /** Adds rows before the pairs; NULL: none. `run` has no pair. */
-  void (*begin)(void *payload, const rlo__pair_run *run);
-  /** Adds the rows of a pair to the list of them. */
-  int (*work)(void *payload, const rlo__pair_run *run);
-  void *payload;
-} rlo__pair_work;
-
 /** Opens the device, which the report names, and works on each pair, until one
  *  fails: in a child process, unless --no-isolate is given. */
-int rlo__pair_suite_run(const rlo__pair_suite *suite,
-                        const rlo__common_options *common,
-                        const rlo__pair_work *work);
+int rlo__pair_suite_run(rlo__pair_suite *suite);
 
 void rlo__pair_suite_deinit(rlo__pair_suite *suite);
 

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session.h"
 
-#include <errno.h>
-#include <stdbool.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "message.h"
+#include "subprocess.h"
 
-/* Returns false if the environment names no home directory or the path is too
- * long. */
-static bool find_path(rlo__wisdom_path *out_path) {
+const char *rlo__wisdom_path(void) {
+  static char path[PATH_MAX];
   const char *base = getenv("XDG_DATA_HOME");
   const char *below = "";
   /* The XDG specification requires relative paths to be ignored. */
@@ -21,72 +18,25 @@ static bool find_path(rlo__wisdom_path *out_path) {
     below = "/.local/share";
   }
   if (base == NULL || base[0] != '/') {
-    out_path->text[0] = '\0';
-    return false;
+    return NULL;
   }
-  int length = snprintf(out_path->text,
-                        sizeof(out_path->text),
-                        "%s%s/relayout/wisdom",
-                        base,
-                        below);
-  return length > 0 && (size_t)length < sizeof(out_path->text);
-}
-
-int rlo__wisdom_path_find(rlo__wisdom_path *out_path) {
-  if (!find_path(out_path)) {
-    return rlo__fail(
-        "there is no directory for wisdom: neither XDG_DATA_HOME nor HOME is "
-        "an "
-        "absolute path");
-  }
-  return RLO__EXIT_OK;
+  const int length =
+      snprintf(path, sizeof(path), "%s%s/relayout/wisdom", base, below);
+  return length > 0 && (size_t)length < sizeof(path) ? path : NULL;
 }
 
 /* A missing file is not an error; an invalid one is reported and ignored. */
-static void load_wisdom(rlo_context *context, rlo__wisdom_known *out_known) {
-  *out_known = (rlo__wisdom_known){0};
-  rlo__wisdom_path path;
-  if (!find_path(&path)) {
-    return;
-  }
-  rlo_status status = rlo_context_load_wisdom(
-      context, path.text, &out_known->num_taken, &out_known->num_ignored);
+static void load_wisdom(rlo__session *session) {
+  const char *path = rlo__wisdom_path();
+  const rlo_status status =
+      path == NULL ? RLO_OK
+                   : rlo_context_load_wisdom(session->context,
+                                             path,
+                                             &session->num_taken,
+                                             &session->num_ignored);
   if (status != RLO_OK && status != RLO_NOT_FOUND) {
     rlo__fail("planning without wisdom: %s", rlo_error_last()->message);
   }
-}
-
-static bool is_directory(const char *path) {
-  struct stat information;
-  return stat(path, &information) == 0 && S_ISDIR(information.st_mode);
-}
-
-/* Creates the directories above the file. One that is there may be refused for
- * another reason: it need not be made. */
-static int make_directories(const rlo__wisdom_path *path) {
-  rlo__wisdom_path parent = *path;
-  for (char *slash = strchr(parent.text + 1, '/'); slash != NULL;
-       slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    if (mkdir(parent.text, 0777) != 0) {
-      const int why = errno;
-      if (why != EEXIST && !is_directory(parent.text)) {
-        return rlo__fail(
-            "cannot make the directory %s: %s", parent.text, strerror(why));
-      }
-    }
-    *slash = '/';
-  }
-  return RLO__EXIT_OK;
-}
-
-int rlo__wisdom_file_save(rlo_context *context, const rlo__wisdom_path *path) {
-  int code = make_directories(path);
-  if (code == RLO__EXIT_OK &&
-      rlo_context_save_wisdom(context, path->text) != RLO_OK) {
-    code = rlo__fail_last();
-  }
-  return code;
 }
 
 const char *rlo__cache_dir(void) {
@@ -105,7 +55,7 @@ int rlo__session_init(const rlo__device_ref *device_ref,
   options.cache_dir = rlo__cache_dir();
   RLO__EXIT_TRY(rlo__check(rlo_context_create_default(
       device_number, &options, &out_session->context)));
-  load_wisdom(out_session->context, &out_session->wisdom);
+  load_wisdom(out_session);
   if (clGetDeviceInfo(rlo_context_cl_device(out_session->context),
                       CL_DEVICE_NAME,
                       sizeof(out_session->device_name),
@@ -120,7 +70,30 @@ int rlo__session_init(const rlo__device_ref *device_ref,
   return RLO__EXIT_OK;
 }
 
-void rlo__session_deinit(rlo__session *session) {
-  rlo_context_release(session->context);
-  *session = (rlo__session){0};
+typedef struct visit {
+  const rlo__common_options *common;
+  const char *hint;
+  int (*work)(void *payload, rlo__session *session);
+  void *payload;
+} visit;
+
+static int run_on_device(void *payload) {
+  const visit *v = payload;
+  rlo__session session;
+  int code = rlo__session_init(&v->common->device, &session);
+  if (code == RLO__EXIT_OK) {
+    code = v->work(v->payload, &session);
+    rlo_context_release(session.context);
+  } else if (v->hint != NULL) {
+    fputs(v->hint, stderr);
+  }
+  return code;
+}
+
+int rlo__session_run(const rlo__common_options *common,
+                     const char *hint,
+                     int (*work)(void *payload, rlo__session *session),
+                     void *payload) {
+  visit v = {common, hint, work, payload};
+  return rlo__subprocess_run(common->is_isolated, run_on_device, &v);
 }

@@ -2,8 +2,6 @@
 #ifndef RLO_CLI_SESSION_H
 #define RLO_CLI_SESSION_H
 
-#include <limits.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "relayout/opencl.h"
@@ -12,7 +10,7 @@
 
 /** A device opened by the command, and the files that the command keeps for
  *  devices: compiled programs and wisdom. Functions that return an int return
- *  RLO__EXIT_OK, or print the reason and return RLO__EXIT_FAILURE. */
+ *  an exit code of message.h, after a message unless it is RLO__EXIT_OK. */
 
 /** Returns the directory for compiled programs, $RELAYOUT_CACHE_DIR: ""
  * disables the cache; NULL, if the variable is not set, selects the library's
@@ -20,42 +18,37 @@
  */
 const char *rlo__cache_dir(void);
 
-/** Path of the wisdom file that `relayout tune` writes: relayout/wisdom in
- *  $XDG_DATA_HOME, or in ~/.local/share if that variable is not set. */
-typedef struct rlo__wisdom_path {
-  /** "" if the environment names no home directory. */
-  char text[PATH_MAX];
-} rlo__wisdom_path;
-
-/** Fails only if the environment names no home directory. */
-int rlo__wisdom_path_find(rlo__wisdom_path *out_path);
-
-/** Merges the wisdom of a context into the file; creates missing directories.
- */
-int rlo__wisdom_file_save(rlo_context *context, const rlo__wisdom_path *path);
-
-/** Records of a wisdom file. */
-typedef struct rlo__wisdom_known {
-  int32_t num_taken;
-  /** Those of another device, driver or table of kernels. */
-  int32_t num_ignored;
-} rlo__wisdom_known;
+/** Returns the path of the wisdom file that `relayout tune` writes:
+ *  relayout/wisdom in $XDG_DATA_HOME, or in ~/.local/share if that variable is
+ *  not set; NULL if the environment names no home directory. Static. */
+const char *rlo__wisdom_path(void);
 
 /** A device. Used by one thread. */
 typedef struct rlo__session {
   rlo_context *context;
   char device_name[128];
   /** Records of the wisdom file that the context loaded. */
-  rlo__wisdom_known wisdom;
+  int32_t num_taken;
+  /** Those of another device, driver or table of kernels. */
+  int32_t num_ignored;
 } rlo__session;
 
-/**
- * Opens a device. Loads the wisdom file if there is one; an invalid file costs
- * speed only and is reported on standard error. rlo__session_deinit must follow
- * in any case.
+/** Opens a device. Loads the wisdom file if there is one; an invalid file costs
+ *  speed only and is reported on standard error. The context is the caller's.
  */
 int rlo__session_init(const rlo__device_ref *device_ref,
                       rlo__session *out_session);
-void rlo__session_deinit(rlo__session *session);
+
+/**
+ * Opens the device of the options for a function, in a child process, unless
+ * --no-isolate is given.
+ * @param hint  a line for standard error if the device cannot be opened; NULL:
+ *              none.
+ * @return what the function returns.
+ */
+int rlo__session_run(const rlo__common_options *common,
+                     const char *hint,
+                     int (*work)(void *payload, rlo__session *session),
+                     void *payload);
 
 #endif
