@@ -28,22 +28,20 @@ static void print_info(const rlo_cache_info *info,
                        bool was_cleared,
                        bool is_json) {
   rlo__report r;
-  rlo__bytes_text bytes;
-  rlo__bytes_text_make(info->bytes, &bytes);
   rlo__report_begin(&r, is_json, 0);
   if (was_cleared) {
     rlo__report_line(&r,
                      "",
                      "deleted %" PRId64 " programs, %s",
                      info->num_entries,
-                     bytes.text);
+                     rlo__bytes_text(info->bytes));
   } else if (info->is_usable) {
     rlo__report_line(&r,
                      "",
                      "%s: %" PRId64 " programs, %s",
                      info->path,
                      info->num_entries,
-                     bytes.text);
+                     rlo__bytes_text(info->bytes));
   } else {
     rlo__report_line(
         &r, "", "compiled programs are not stored: %s", info->reason);
@@ -136,15 +134,15 @@ static void print_warmed(rlo__pair_run *run,
   rlo__report_line(&run->report,
                    "",
                    "%s %s: %s, %" PRId64 " compiled, %" PRId64 " found",
-                   run->src.text,
-                   run->dst.text,
+                   run->src,
+                   run->dst,
                    family,
                    built,
                    found);
   RLO__REPORT_OBJECT(&run->report,
                      NULL,
-                     RLO__STRING("src", NULL, run->src.text),
-                     RLO__STRING("dst", NULL, run->dst.text),
+                     RLO__STRING("src", NULL, run->src),
+                     RLO__STRING("dst", NULL, run->dst),
                      RLO__STRING("family", NULL, family),
                      RLO__INT("programs_compiled", NULL, built),
                      RLO__INT("programs_found", NULL, found));
@@ -220,17 +218,15 @@ static int run(int argc, char **argv) {
 
   cache_request request = {
       .suite = {.verb = "cache", .common = &request.common, .work = warm_pair}};
-  char **operands;
   int32_t word = 0;
   RLO__EXIT_TRY(rlo__options_take(
       &rlo__cmd_cache, argc, argv, &request, &request.common));
-  RLO__EXIT_TRY(
-      rlo__operands_take(argc, argv, 1, "show, clear or warm", &operands));
-  RLO__EXIT_TRY(rlo__word_parse(argv[0], NULL, operands[0], words, &word));
+  RLO__EXIT_TRY(rlo__operands_take(argc, argv, 1, "show, clear or warm"));
+  RLO__EXIT_TRY(rlo__word_parse(argv[0], NULL, argv[optind], words, &word));
   if (word != WARM &&
       (request.suite_path != NULL || request.common.is_device_given)) {
     return rlo__fail_usage(
-        argv[0], "--suite and --device are of warm, not of %s", operands[0]);
+        argv[0], "--suite and --device are of warm, not of %s", argv[optind]);
   }
   if (word != WARM) {
     return word == SHOW ? show(request.common.is_json)

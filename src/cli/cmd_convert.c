@@ -63,12 +63,10 @@ static void report_output(const rlo__stream *stream,
                           const rlo__stream_result *result) {
   const rlo__conversion *c = stream->payload;
   const bool is_on_host = c->request.stream.devices.is_none;
-  rlo__shape_text text;
-  RLO__REPORT(
-      r,
-      RLO__STRING("shape", "", rlo__shape_text_make(&c->dst_shape, &text)),
-      RLO__STRING("file", NULL, c->request.output_path),
-      RLO__INT("physical_bytes", NULL, c->problem.dst_bytes));
+  RLO__REPORT(r,
+              RLO__STRING("shape", "", rlo__shape_text(&c->dst_shape)),
+              RLO__STRING("file", NULL, c->request.output_path),
+              RLO__INT("physical_bytes", NULL, c->problem.dst_bytes));
   if (result == NULL) {
     return;
   }
@@ -93,8 +91,8 @@ static int convert_source(rlo__conversion *c) {
   rlo__convert_request *request = &c->request;
   RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
       &c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
-  const rlo__stream_output output = {
-      request->output_path, &c->dst_shape, c->problem.dst_bytes};
+  rlo__stream_output output = {
+      request->output_path, &c->dst_shape, c->problem.dst_bytes, 0};
   const rlo__stream_job job = {.problem = &c->problem};
   rlo__stream stream = {.options = &request->stream,
                         .common = &request->common,
@@ -148,15 +146,14 @@ int rlo__convert_request_take(const rlo__command *command,
                               int argc,
                               char **argv,
                               rlo__convert_request *out_request) {
-  char **operands;
   *out_request = (rlo__convert_request){.hints = RLO__FILE_HINTS_INIT};
   RLO__EXIT_TRY(rlo__options_take(
       command, argc, argv, out_request, &out_request->common));
-  RLO__EXIT_TRY(rlo__operands_take(
-      argc, argv, 2, "an input and an output file", &operands));
+  RLO__EXIT_TRY(
+      rlo__operands_take(argc, argv, 2, "an input and an output file"));
   RLO__EXIT_TRY(check_options(out_request));
-  out_request->input_path = operands[0];
-  out_request->output_path = operands[1];
+  out_request->input_path = argv[optind];
+  out_request->output_path = argv[optind + 1];
   return RLO__EXIT_OK;
 }
 

@@ -191,12 +191,11 @@ static int describe_array(description *d, bool is_json) {
   const int64_t padding = d->extent.slots - d->extent.elements;
   const double share =
       padding > 0 ? (double)padding / (double)d->extent.slots : 0;
-  rlo__shape_text text;
   rlo__report r;
   rlo__report_begin(&r, is_json, 15);
   RLO__REPORT(
       &r,
-      RLO__STRING("shape", "shape", rlo__shape_text_make(&d->shape, &text)),
+      RLO__STRING("shape", "shape", rlo__shape_text(&d->shape)),
       RLO__INT("rank", "rank", d->shape.rank),
       RLO__INT("elements", "elements", d->extent.elements),
       RLO__INT("slots", "slots", d->extent.slots),
@@ -404,20 +403,16 @@ static int run(int argc, char **argv) {
   RLO__EXIT_TRY(
       rlo__options_take(&rlo__cmd_describe, argc, argv, &request, &common));
   RLO__EXIT_TRY(check_options(&request));
-  char **operands;
   const bool has_text = request.numpy.type == NULL &&
                         request.proto_path == NULL && request.hlo_path == NULL;
-  RLO__EXIT_TRY(rlo__operands_take(argc,
-                                   argv,
-                                   has_text ? 1 : 0,
-                                   "a shape, --numpy, --proto or --hlo",
-                                   &operands));
+  RLO__EXIT_TRY(rlo__operands_take(
+      argc, argv, has_text ? 1 : 0, "a shape, --numpy, --proto or --hlo"));
   return request.hlo_path != NULL
              ? rlo__describe_hlo(request.hlo_path,
                                  request.top == 0 ? DEFAULT_TOP : request.top,
                                  common.is_json)
              : describe(
-                   &request, has_text ? operands[0] : NULL, common.is_json);
+                   &request, has_text ? argv[optind] : NULL, common.is_json);
 }
 
 const rlo__command rlo__cmd_describe = {

@@ -34,10 +34,8 @@ static const char *type_name(cl_device_type type) {
 static void add_device(rlo__report *r,
                        const rlo_device_entry *entry,
                        const rlo_device_info *info) {
-  rlo__bytes_text memory;
-  rlo__bytes_text allocation;
   const char *type = type_name(entry->type);
-  const char *class_name = rlo__device_class_name(info->device_class);
+  const char *class_name = rlo__device_class_names[info->device_class];
   rlo__report_line(r,
                    "",
                    "%s%d  %s (%s)",
@@ -67,13 +65,12 @@ static void add_device(rlo__report *r,
                    info->compute_units,
                    info->max_work_group_items,
                    info->local_memory_bytes);
-  rlo__report_line(
-      r,
-      "     memory",
-      "%s, buffers up to %s, aligned to %" PRId64 " bytes",
-      rlo__bytes_text_make(info->global_memory_bytes, &memory),
-      rlo__bytes_text_make(info->max_allocation_bytes, &allocation),
-      info->base_alignment_bytes);
+  rlo__report_line(r,
+                   "     memory",
+                   "%s, buffers up to %s, aligned to %" PRId64 " bytes",
+                   rlo__bytes_text(info->global_memory_bytes),
+                   rlo__bytes_text(info->max_allocation_bytes),
+                   info->base_alignment_bytes);
   RLO__REPORT_OBJECT(
       r,
       NULL,
@@ -156,14 +153,13 @@ static void print_limit(const devices_request *request,
                         const char *device_name,
                         double gb_per_s) {
   rlo__report r;
-  rlo__bytes_text text;
   rlo__report_begin(&r, request->common.is_json, 0);
   rlo__report_line(
       &r,
       "",
       "%.2f GB/s  copying %s on %s (read + written, median of %" PRId64 ")",
       gb_per_s,
-      rlo__bytes_text_make(request->bytes, &text),
+      rlo__bytes_text(request->bytes),
       device_name,
       request->rounds);
   RLO__REPORT(&r,
@@ -198,10 +194,9 @@ static const rlo__option options[] = {
 static int run(int argc, char **argv) {
   devices_request request = {
       .is_limit = strcmp(argv[0], rlo__cmd_devices.old_name) == 0};
-  char **operands;
   RLO__EXIT_TRY(rlo__options_take(
       &rlo__cmd_devices, argc, argv, &request, &request.common));
-  RLO__EXIT_TRY(rlo__operands_take(argc, argv, 0, "no operands", &operands));
+  RLO__EXIT_TRY(rlo__operands_take(argc, argv, 0, "no operands"));
   if (!request.is_limit && (request.common.is_device_given ||
                             request.bytes > 0 || request.rounds > 0)) {
     return rlo__fail_usage(

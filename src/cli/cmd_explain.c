@@ -218,9 +218,7 @@ static void add_bytes(rlo__report *r,
                       const char *key,
                       const char *label,
                       int64_t bytes) {
-  rlo__bytes_text text;
-  rlo__report_line(
-      r, label, "%" PRId64 " (%s)", bytes, rlo__bytes_text_make(bytes, &text));
+  rlo__report_line(r, label, "%" PRId64 " (%s)", bytes, rlo__bytes_text(bytes));
   RLO__REPORT(r, RLO__INT(key, NULL, bytes));
 }
 
@@ -276,7 +274,7 @@ static void add_decision(rlo__report *r, const rlo_plan_report *report) {
 static void add_plan(rlo__report *r,
                      const rlo_plan_report *report,
                      bool has_source) {
-  const char *class_name = rlo__device_class_name(report->device_class);
+  const char *class_name = rlo__device_class_names[report->device_class];
   rlo__report_line(r, "", "\nfamilies of the %s class", class_name);
   add_candidates(r, report);
   rlo__report_line(r, "", "\nplan");
@@ -335,13 +333,10 @@ static void add_device(rlo__report *r, const rlo__session *session) {
 static void print_report(const explain_request *e,
                          const rlo_plan_report *report) {
   rlo__report r;
-  rlo__shape_text src;
-  rlo__shape_text dst;
   rlo__report_begin(&r, e->common.is_json, 12);
-  RLO__REPORT(
-      &r,
-      RLO__STRING("src", "source", rlo__shape_text_make(&e->src, &src)),
-      RLO__STRING("dst", "destination", rlo__shape_text_make(&e->dst, &dst)));
+  RLO__REPORT(&r,
+              RLO__STRING("src", "source", rlo__shape_text(&e->src)),
+              RLO__STRING("dst", "destination", rlo__shape_text(&e->dst)));
   if (e->permutation_text != NULL) {
     add_permutation(&r, e);
   }
@@ -429,15 +424,14 @@ static const rlo__option options[] = {
 static int run(int argc, char **argv) {
   /* Static: a problem is too large for the stack. */
   static explain_request e;
-  char **operands;
   e.plan_options = (rlo_plan_options)RLO_PLAN_OPTIONS_INIT;
   e.combine = (rlo_combine_options)RLO_COMBINE_OPTIONS_INIT;
   RLO__EXIT_TRY(
       rlo__options_take(&rlo__cmd_explain, argc, argv, &e, &e.common));
-  RLO__EXIT_TRY(rlo__operands_take(
-      argc, argv, 2, "a source and a destination shape", &operands));
-  RLO__EXIT_TRY(rlo__shape_operand_parse(operands[0], &e.src));
-  RLO__EXIT_TRY(rlo__shape_operand_parse(operands[1], &e.dst));
+  RLO__EXIT_TRY(
+      rlo__operands_take(argc, argv, 2, "a source and a destination shape"));
+  RLO__EXIT_TRY(rlo__shape_operand_parse(argv[optind], &e.src));
+  RLO__EXIT_TRY(rlo__shape_operand_parse(argv[optind + 1], &e.dst));
   RLO__EXIT_TRY(rlo__permutation_parse(
       argv[0], "--perm", e.permutation_text, e.src.rank, e.permutation));
   const rlo_device_class wanted = e.plan_options.device_class;

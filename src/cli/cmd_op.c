@@ -212,7 +212,8 @@ static int place_outputs(rlo__op *op) {
       RLO__EXIT_TRY(rlo__layout_operand_apply(op->request->to, shape));
     }
     RLO__EXIT_TRY(rlo__check(rlo_shape_measure(shape, &extent)));
-    op->outputs[n] = (rlo__stream_output){path, shape, extent.physical_bytes};
+    op->outputs[n] =
+        (rlo__stream_output){path, shape, extent.physical_bytes, 0};
     for (int32_t k = 0; k < op->num_inputs; ++k) {
       op->sources[k].has_checked_values |=
           rlo__values_may_be_cut(op->input_shapes[k], shape);
@@ -234,12 +235,11 @@ static void report_results(const rlo__stream *stream,
   RLO__REPORT(r, RLO__STRING("operation", NULL, op->kernel.kernel_name));
   rlo__report_open(r, "results", '[');
   for (int32_t n = 0; n < op->num_outputs; ++n) {
-    rlo__shape_text text;
-    rlo__shape_text_make(op->outputs[n].shape, &text);
-    RLO__REPORT_OBJECT(r,
-                       NULL,
-                       RLO__STRING("shape", "", text.text),
-                       RLO__STRING("file", NULL, op->outputs[n].path));
+    RLO__REPORT_OBJECT(
+        r,
+        NULL,
+        RLO__STRING("shape", "", rlo__shape_text(op->outputs[n].shape)),
+        RLO__STRING("file", NULL, op->outputs[n].path));
   }
   rlo__report_close(r);
   if (result != NULL && stream->is_in_pieces) {
@@ -255,9 +255,7 @@ static void report_results(const rlo__stream *stream,
 static json_t *make_shapes(const rlo_shape *const *shapes, int32_t count) {
   json_t *texts = json_array();
   for (int32_t n = 0; n < count; ++n) {
-    rlo__shape_text text;
-    (void)json_array_append_new(
-        texts, json_string(rlo__shape_text_make(shapes[n], &text)));
+    (void)json_array_append_new(texts, json_string(rlo__shape_text(shapes[n])));
   }
   return texts;
 }
@@ -416,8 +414,7 @@ static int take_arguments(int argc, char **argv, rlo__op_request *request) {
   RLO__EXIT_TRY(
       rlo__options_take(&rlo__cmd_op, argc, argv, request, &request->common));
   if (request->is_listing) {
-    char **none;
-    return rlo__operands_take(argc, argv, 0, "nothing", &none);
+    return rlo__operands_take(argc, argv, 0, "nothing");
   }
   if (optind >= argc) {
     return rlo__fail_usage("op", "name an operation, or give --list");

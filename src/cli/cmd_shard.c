@@ -86,39 +86,37 @@ static const char *format_box(const rlo_box *box, char buffer[BOX_BYTES]) {
   return buffer;
 }
 
-/* The part that a device holds. */
-typedef struct part {
+/* Adds the part that a device holds. Without a report only looks for it. */
+static rlo_status add_part(rlo__report *r,
+                           const sharded *s,
+                           int64_t device,
+                           int width) {
   rlo_box box;
   rlo_shape shape;
-  int64_t bytes;
-} part;
-
-static rlo_status find_part(const sharded *s, int64_t device, part *out) {
-  RLO_TRY(rlo_sharding_get_box(s->sharding, &s->shape, device, &out->box));
-  RLO_TRY(rlo_sharding_get_shard_shape(
-      s->sharding, &s->shape, device, &out->shape));
-  return rlo_shape_array_size(&out->shape, &out->bytes);
-}
-
-static void add_part(rlo__report *r, int64_t device, const part *p, int width) {
-  rlo__shape_text shape;
-  char box[BOX_BYTES];
-  rlo__shape_text_make(&p->shape, &shape);
+  int64_t bytes = 0;
+  char box_text[BOX_BYTES];
+  RLO_TRY(rlo_sharding_get_box(s->sharding, &s->shape, device, &box));
+  RLO_TRY(rlo_sharding_get_shard_shape(s->sharding, &s->shape, device, &shape));
+  RLO_TRY(rlo_shape_array_size(&shape, &bytes));
+  if (r == NULL) {
+    return RLO_OK;
+  }
   rlo__report_line(r,
                    "",
                    "%6" PRId64 "  %-*s  %10" PRId64 "  %s",
                    device,
                    width,
-                   format_box(&p->box, box),
-                   p->bytes,
-                   shape.text);
+                   format_box(&box, box_text),
+                   bytes,
+                   rlo__shape_text(&shape));
   RLO__REPORT_OBJECT(r,
                      NULL,
                      RLO__INT("device", NULL, device),
-                     RLO__INTS("start", NULL, p->box.start, p->box.rank),
-                     RLO__INTS("limit", NULL, p->box.limit, p->box.rank),
-                     RLO__STRING("shape", NULL, shape.text),
-                     RLO__INT("bytes", NULL, p->bytes));
+                     RLO__INTS("start", NULL, box.start, box.rank),
+                     RLO__INTS("limit", NULL, box.limit, box.rank),
+                     RLO__STRING("shape", NULL, rlo__shape_text(&shape)),
+                     RLO__INT("bytes", NULL, bytes));
+  return RLO_OK;
 }
 
 /* Characters of the longest box. */
@@ -136,33 +134,31 @@ static int print_parts(const sharded *s,
                        int64_t num_devices,
                        bool is_json) {
   rlo__report r;
-  rlo__shape_text shape;
   const int width = box_width(&s->shape);
   char *text = sharding_text(s->sharding);
-  rlo_status status = text == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
-  RLO__EXIT_TRY(rlo__check(status));
-  rlo__shape_text_make(&s->shape, &shape);
+  if (text == NULL) {
+    return rlo__fail_last();
+  }
   rlo__report_begin(&r, is_json, 0);
   rlo__report_line(&r,
                    "",
-                   "%s sharding=%s on %" PRId64 " devices",
-                   shape.text,
+                   "%s sharding=%s on %" PRId64
+                   " devices\ndevice  %-*s  %10s  shape",
+                   rlo__shape_text(&s->shape),
                    text,
-                   num_devices);
-  rlo__report_line(
-      &r, "", "device  %-*s  %10s  shape", width, "holds", "bytes");
+                   num_devices,
+                   width,
+                   "holds",
+                   "bytes");
   RLO__REPORT(&r,
-              RLO__STRING("shape", NULL, shape.text),
+              RLO__STRING("shape", NULL, rlo__shape_text(&s->shape)),
               RLO__STRING("sharding", NULL, text),
               RLO__INT("num_devices", NULL, num_devices));
   rlo__free(text);
   rlo__report_open(&r, "devices", '[');
+  rlo_status status = RLO_OK;
   for (int64_t device = first; device < end && status == RLO_OK; ++device) {
-    part p;
-    status = find_part(s, device, &p);
-    if (status == RLO_OK) {
-      add_part(&r, device, &p, width);
-    }
+    status = add_part(&r, s, device, width);
   }
   rlo__report_end(&r);
   if (status == RLO_OK && !is_json && first == 0 && end == num_devices) {
@@ -187,8 +183,7 @@ static int show(const sharded *s,
   }
   /* Nothing is printed of what cannot be printed whole. */
   for (int64_t device = first; device < end; ++device) {
-    part p;
-    RLO__EXIT_TRY(rlo__check(find_part(s, device, &p)));
+    RLO__EXIT_TRY(rlo__check(add_part(NULL, s, device, 0)));
   }
   return print_parts(s, first, end, num_devices, common->is_json);
 }
@@ -258,119 +253,112 @@ static rlo_status list_pieces(const rlo_redistribution *plan,
   return RLO_OK;
 }
 
-/* A destination whose parts are held by other devices. */
-typedef struct relabelling {
-  int64_t *devices;
-  int64_t num_devices;
-  rlo_sharding *sharding;
+/* A redistribution, and what it costs. */
+typedef struct planned {
+  rlo_redistribution *plan;
   rlo_redistribution_cost cost;
-} relabelling;
+} planned;
 
-static rlo_status relabel(const rlo_redistribution_options *o,
-                          const rlo_redistribution *plan,
-                          relabelling *out) {
-  out->num_devices = rlo_redistribution_num_devices(plan);
-  out->devices =
-      rlo__alloc_array((size_t)out->num_devices, sizeof *out->devices);
-  if (out->devices == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  RLO_TRY(rlo_redistribution_relabel(plan, out->devices));
-  RLO_TRY(rlo_sharding_relabel(
-      o->to_sharding, out->devices, out->num_devices, &out->sharding));
-  rlo_redistribution_options other = *o;
-  rlo_redistribution *relabelled = NULL;
-  other.num_devices = out->num_devices;
-  other.to_sharding = out->sharding;
-  RLO_TRY(rlo_redistribution_create(&other, &relabelled));
+static rlo_status make_plan(const rlo_redistribution_options *o, planned *out) {
   out->cost = (rlo_redistribution_cost)RLO_REDISTRIBUTION_COST_INIT;
-  const rlo_status status = rlo_redistribution_measure(relabelled, &out->cost);
-  rlo_redistribution_release(relabelled);
-  return status;
+  RLO_TRY(rlo_redistribution_create(o, &out->plan));
+  return rlo_redistribution_measure(out->plan, &out->cost);
 }
 
-static rlo_status add_relabelling(rlo__report *r,
-                                  const relabelling *relabelled) {
-  char *text = sharding_text(relabelled->sharding);
+/* A redistribution, and that to a destination whose parts are held by other
+ * devices. */
+typedef struct explanation {
+  rlo_redistribution_options options;
+  planned stated;
+  int64_t num_devices;
+  int64_t *devices;
+  /* NULL: it is not wanted. */
+  rlo_sharding *sharding;
+  planned relabelled;
+} explanation;
+
+static rlo_status relabel(explanation *e) {
+  rlo_redistribution_options other = e->options;
+  e->devices = rlo__alloc_array((size_t)e->num_devices, sizeof *e->devices);
+  if (e->devices == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  RLO_TRY(rlo_redistribution_relabel(e->stated.plan, e->devices));
+  RLO_TRY(rlo_sharding_relabel(
+      other.to_sharding, e->devices, e->num_devices, &e->sharding));
+  other.num_devices = e->num_devices;
+  other.to_sharding = e->sharding;
+  return make_plan(&other, &e->relabelled);
+}
+
+static rlo_status add_relabelling(rlo__report *r, const explanation *e) {
+  char *text = sharding_text(e->sharding);
   if (text == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
   rlo__report_line(r, "", "\nrelabelled");
   rlo__report_open(r, "relabelled", '{');
   /* RLO_SHARDING_MAX_DEVICES and less. */
-  RLO__REPORT(
-      r,
-      RLO__STRING("sharding", "to", text),
-      RLO__INTS("devices", NULL, relabelled->devices, relabelled->num_devices));
+  RLO__REPORT(r,
+              RLO__STRING("sharding", "to", text),
+              RLO__INTS("devices", NULL, e->devices, e->num_devices));
   rlo__free(text);
-  add_cost(r, &relabelled->cost);
+  add_cost(r, &e->relabelled.cost);
   rlo__report_close(r);
   return RLO_OK;
 }
 
-static rlo_status print_plan(const rlo_redistribution *plan,
-                             const rlo_redistribution_cost *cost,
-                             const relabelling *relabelled,
+static rlo_status print_plan(const explanation *e,
                              const rlo__common_options *common) {
   rlo__report r;
   rlo__report_begin(&r, common->is_json, 16);
-  RLO__REPORT(
-      &r, RLO__INT("num_devices", NULL, rlo_redistribution_num_devices(plan)));
-  add_cost(&r, cost);
-  rlo_status status =
-      relabelled->sharding == NULL ? RLO_OK : add_relabelling(&r, relabelled);
+  RLO__REPORT(&r, RLO__INT("num_devices", NULL, e->num_devices));
+  add_cost(&r, &e->stated.cost);
+  rlo_status status = e->sharding == NULL ? RLO_OK : add_relabelling(&r, e);
   rlo__report_open(&r, "pieces", '[');
   if (status == RLO_OK && (common->is_json || common->device.index >= 0)) {
-    status = list_pieces(plan, common->device.index, &r);
+    status = list_pieces(e->stated.plan, common->device.index, &r);
   }
   rlo__report_end(&r);
   return status;
 }
 
-static int explain_plan(const rlo_redistribution_options *o,
-                        const rlo_redistribution *plan,
-                        const request *r,
+static int explain_plan(explanation *e,
+                        bool is_relabelled,
                         const rlo__common_options *common) {
-  rlo_redistribution_cost cost = RLO_REDISTRIBUTION_COST_INIT;
-  relabelling relabelled = {0};
-  const int64_t num_devices = rlo_redistribution_num_devices(plan);
-  if (common->device.index >= num_devices) {
+  RLO__EXIT_TRY(rlo__check(make_plan(&e->options, &e->stated)));
+  e->num_devices = rlo_redistribution_num_devices(e->stated.plan);
+  if (common->device.index >= e->num_devices) {
     return rlo__fail("device %d is outside 0..%" PRId64,
                      common->device.index,
-                     num_devices - 1);
+                     e->num_devices - 1);
   }
-  rlo_status status = rlo_redistribution_measure(plan, &cost);
-  if (status == RLO_OK && r->is_relabelled) {
-    status = relabel(o, plan, &relabelled);
+  if (is_relabelled) {
+    RLO__EXIT_TRY(rlo__check(relabel(e)));
   }
-  if (status == RLO_OK) {
-    status = print_plan(plan, &cost, &relabelled, common);
-  }
-  rlo_sharding_release(relabelled.sharding);
-  rlo__free(relabelled.devices);
-  return rlo__check(status);
+  return rlo__check(print_plan(e, common));
 }
 
-static int explain(const sharded *from,
-                   const sharded *to,
+static int explain(const sharded s[2],
                    const request *r,
                    const rlo__common_options *common) {
   int32_t permutation[RLO_MAX_RANK];
-  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
-  options.from = &from->shape;
-  options.to = &to->shape;
-  options.from_sharding = from->sharding;
-  options.to_sharding = to->sharding;
-  options.num_devices = r->num_devices;
+  explanation e = {.options = RLO_REDISTRIBUTION_OPTIONS_INIT};
+  e.options.from = &s[0].shape;
+  e.options.to = &s[1].shape;
+  e.options.from_sharding = s[0].sharding;
+  e.options.to_sharding = s[1].sharding;
+  e.options.num_devices = r->num_devices;
   if (r->permutation != NULL) {
     RLO__EXIT_TRY(rlo__permutation_parse(
-        "shard", "--perm", r->permutation, from->shape.rank, permutation));
-    options.permutation = permutation;
+        "shard", "--perm", r->permutation, s[0].shape.rank, permutation));
+    e.options.permutation = permutation;
   }
-  rlo_redistribution *plan;
-  RLO__EXIT_TRY(rlo__check(rlo_redistribution_create(&options, &plan)));
-  const int code = explain_plan(&options, plan, r, common);
-  rlo_redistribution_release(plan);
+  const int code = explain_plan(&e, r->is_relabelled, common);
+  rlo_redistribution_release(e.relabelled.plan);
+  rlo_redistribution_release(e.stated.plan);
+  rlo_sharding_release(e.sharding);
+  rlo__free(e.devices);
   return code;
 }
 
@@ -383,7 +371,7 @@ static int try_operands(char **operands,
   if (r->is_explained) {
     RLO__EXIT_TRY(parse_sharded(operands[0], &s[0]));
     RLO__EXIT_TRY(parse_sharded(operands[1], &s[1]));
-    return explain(&s[0], &s[1], r, common);
+    return explain(s, r, common);
   }
   RLO__EXIT_TRY(rlo__shape_operand_parse(operands[0], &s[0].shape));
   RLO__EXIT_TRY(parse_sharding(operands[1], &s[0].sharding));
@@ -404,7 +392,6 @@ static const rlo__option options[] = {
 static int run(int argc, char **argv) {
   request r = {0};
   rlo__common_options common;
-  char **operands;
   sharded s[2] = {{.sharding = NULL}, {.sharding = NULL}};
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_shard, argc, argv, &r, &common));
   if (common.device.name[0] != '\0') {
@@ -422,9 +409,8 @@ static int run(int argc, char **argv) {
       argc,
       argv,
       2,
-      r.is_explained ? "two sharded shapes" : "a shape and a sharding",
-      &operands));
-  const int code = try_operands(operands, &r, &common, s);
+      r.is_explained ? "two sharded shapes" : "a shape and a sharding"));
+  const int code = try_operands(argv + optind, &r, &common, s);
   rlo_sharding_release(s[0].sharding);
   rlo_sharding_release(s[1].sharding);
   return code;

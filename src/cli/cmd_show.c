@@ -174,7 +174,6 @@ static int print_picture(const rlo__diagram *diagram,
 }
 
 static int show_picture(const rlo_shape *shape, show_request *request) {
-  static rlo__shape_text title;
   rlo__diagram diagram;
   request->diagram.height =
       request->height != 0 ? (int32_t)request->height : DEFAULT_HEIGHT;
@@ -183,8 +182,7 @@ static int show_picture(const rlo_shape *shape, show_request *request) {
                                                        : DEFAULT_WIDTH;
   int code = rlo__diagram_draw(shape, &request->diagram, &diagram);
   if (code == RLO__EXIT_OK) {
-    code =
-        print_picture(&diagram, request, rlo__shape_text_make(shape, &title));
+    code = print_picture(&diagram, request, rlo__shape_text(shape));
   }
   rlo__diagram_deinit(&diagram);
   return code;
@@ -273,7 +271,6 @@ static int count_before_negative(int argc, char **argv) {
 /* Two operands are a shape and an index or a slot. */
 static int run(int argc, char **argv) {
   show_request request = {.width = 0};
-  char **operands;
   rlo_shape shape;
   RLO__EXIT_TRY(rlo__options_take(&rlo__cmd_show,
                                   count_before_negative(argc, argv),
@@ -290,8 +287,7 @@ static int run(int argc, char **argv) {
                                    is_index ? 2 : 1,
                                    request.is_inverse ? "a shape and a slot"
                                    : is_index         ? "a shape and an index"
-                                                      : "a shape",
-                                   &operands));
+                                                      : "a shape"));
   if (is_index ? is_of_picture : request.common.is_json) {
     return rlo__fail_usage(
         argv[0],
@@ -299,13 +295,13 @@ static int run(int argc, char **argv) {
                    "pictures"
                  : "--json requires an index or a slot");
   }
-  RLO__EXIT_TRY(rlo__shape_operand_parse(operands[0], &shape));
+  RLO__EXIT_TRY(rlo__shape_operand_parse(argv[optind], &shape));
   if (!is_index) {
     return show_picture(&shape, &request);
   }
   return request.is_inverse
-             ? show_element(&shape, operands[1], request.common.is_json)
-             : show_slot(&shape, operands[1], request.common.is_json);
+             ? show_element(&shape, argv[optind + 1], request.common.is_json)
+             : show_slot(&shape, argv[optind + 1], request.common.is_json);
 }
 
 const rlo__command rlo__cmd_show = {

@@ -41,16 +41,14 @@ typedef struct tune_request {
 static void print_result(rlo__pair_run *run, const rlo_plan_info *info) {
   const bool is_measured = info->decision == RLO_PLAN_DECISION_MEASURE;
   rlo__report *r = &run->report;
-  const char *src = run->src.text;
-  const char *dst = run->dst.text;
   if (info->decision == RLO_PLAN_DECISION_ESTIMATE) {
-    rlo__report_line(r, "", "%s %s: nothing to measure", src, dst);
+    rlo__report_line(r, "", "%s %s: nothing to measure", run->src, run->dst);
   } else {
     rlo__report_line(r,
                      "",
                      "%s %s: %s, %s, %.3f of the copy limit%s",
-                     src,
-                     dst,
+                     run->src,
+                     run->dst,
                      info->family,
                      info->schedule,
                      info->measured_fraction,
@@ -58,8 +56,8 @@ static void print_result(rlo__pair_run *run, const rlo_plan_info *info) {
   }
   RLO__REPORT_OBJECT(r,
                      NULL,
-                     RLO__STRING("src", NULL, src),
-                     RLO__STRING("dst", NULL, dst),
+                     RLO__STRING("src", NULL, run->src),
+                     RLO__STRING("dst", NULL, run->dst),
                      RLO__STRING("family", NULL, info->family),
                      RLO__STRING("schedule", NULL, info->schedule),
                      RLO__REAL("fraction", info->measured_fraction),
@@ -175,7 +173,7 @@ static void print_record(void *payload, const rlo_wisdom_record *record) {
       RLO__BOOL("is_current", is_current),
       RLO__STRING("problem", NULL, problem),
       RLO__INT("alignment_bytes", NULL, record->alignment_bytes),
-      RLO__STRING("class", NULL, rlo__device_class_name(record->device_class)),
+      RLO__STRING("class", NULL, rlo__device_class_names[record->device_class]),
       RLO__STRING("family", NULL, record->family),
       RLO__STRING("schedule", NULL, record->schedule),
       RLO__REAL("fraction", record->fraction),
@@ -267,19 +265,17 @@ static int take_seconds(const char *verb, const char *value, void *field) {
 
 /* Reads and checks all pairs before the first one is measured. */
 static int read_pairs(tune_request *request, int argc, char **argv) {
-  char **operands;
   if (request->suite_path == NULL) {
-    RLO__EXIT_TRY(rlo__operands_take(
-        argc, argv, 2, "a source and a destination shape", &operands));
+    RLO__EXIT_TRY(
+        rlo__operands_take(argc, argv, 2, "a source and a destination shape"));
     return rlo__pair_suite_add(
-        &request->suite, operands[0], operands[1], request->permutation);
+        &request->suite, argv[optind], argv[optind + 1], request->permutation);
   }
   if (request->permutation != NULL) {
     return rlo__fail_usage(argv[0],
                            "--perm applies to two shapes; a suite has its own");
   }
-  RLO__EXIT_TRY(
-      rlo__operands_take(argc, argv, 0, "no shapes beside --suite", &operands));
+  RLO__EXIT_TRY(rlo__operands_take(argc, argv, 0, "no shapes beside --suite"));
   return rlo__pair_suite_read(&request->suite, request->suite_path);
 }
 

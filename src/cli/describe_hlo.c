@@ -145,14 +145,13 @@ static rlo_status add_use(module *m, array_kind *kind) {
 }
 
 static rlo_status visit_leaf(const rlo_subshape *leaf, void *payload) {
-  static rlo__shape_text text;
   module *m = payload;
   if (leaf->shape == NULL || rlo_shape_is_unbounded(leaf->shape)) {
     m->without_size += leaf->kind != RLO_SHAPE_KIND_TOKEN;
     return RLO_OK;
   }
-  array_kind *kind = find_name(
-      &m->kinds, rlo__shape_text_make(leaf->shape, &text), sizeof(*kind));
+  array_kind *kind =
+      find_name(&m->kinds, rlo__shape_text(leaf->shape), sizeof(*kind));
   if (kind == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
@@ -236,13 +235,12 @@ static const array_kind **sort_kinds(const module *m, int64_t *out_count) {
 static void add_side(rlo__report *r,
                      const char *key,
                      const rlo__array_sizes *sizes) {
-  rlo__bytes_text physical;
   rlo__report_line(r,
                    key,
                    "%" PRId64 " array%s, %s in memory, %.1f %% padding",
                    sizes->arrays,
                    sizes->arrays == 1 ? "" : "s",
-                   rlo__bytes_text_make(sizes->physical_bytes, &physical),
+                   rlo__bytes_text(sizes->physical_bytes),
                    100 * rlo__array_sizes_padding_share(sizes));
   rlo__report_open(r, key, '{');
   RLO__REPORT(r,
@@ -260,17 +258,15 @@ static int64_t whole_bytes(double bytes) {
 static void add_kind(rlo__report *r, const module *m, const array_kind *kind) {
   const use *first = &m->uses[kind->first_use - 1];
   const int64_t padding_bytes = rlo__array_sizes_padding_bytes(&kind->sizes);
-  rlo__bytes_text padding;
-  rlo__bytes_text physical;
   char where[64];
   snprintf(where, sizeof(where), "%s (%s)", first->name, first->opcode);
   rlo__report_line(r,
                    "",
                    "%10s  %6.1f %%  %10s  %6" PRId64 "  %6" PRId64
                    "  %-28s  %s",
-                   rlo__bytes_text_make(padding_bytes, &padding),
+                   rlo__bytes_text(padding_bytes),
                    100 * rlo__array_sizes_padding_share(&kind->sizes),
-                   rlo__bytes_text_make(kind->sizes.physical_bytes, &physical),
+                   rlo__bytes_text(kind->sizes.physical_bytes),
                    kind->count,
                    first->line,
                    where,
@@ -291,7 +287,6 @@ static void add_kind(rlo__report *r, const module *m, const array_kind *kind) {
 }
 
 static void add_totals(rlo__report *r, const module *m, const totals *t) {
-  rlo__bytes_text physical;
   const double padding = t->physical_bytes - t->bytes;
   const double share = padding > 0 ? padding / t->physical_bytes : 0;
   rlo__report_line(r,
@@ -303,13 +298,12 @@ static void add_totals(rlo__report *r, const module *m, const totals *t) {
               RLO__INT("computations", NULL, t->computations),
               RLO__INT("fused_computations", NULL, t->fused_computations),
               RLO__INT("instructions", "instructions", m->instructions));
-  rlo__report_line(
-      r,
-      "arrays",
-      "%" PRId64 ", %s together, %.1f %% padding",
-      t->arrays,
-      rlo__bytes_text_make(whole_bytes(t->physical_bytes), &physical),
-      100 * share);
+  rlo__report_line(r,
+                   "arrays",
+                   "%" PRId64 ", %s together, %.1f %% padding",
+                   t->arrays,
+                   rlo__bytes_text(whole_bytes(t->physical_bytes)),
+                   100 * share);
   rlo__report_line(r,
                    "within fusions",
                    "%" PRId64 " arrays, not in memory",

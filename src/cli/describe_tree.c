@@ -143,13 +143,11 @@ static void add_row(listing *l,
 }
 
 static rlo_status list_leaf(const rlo_subshape *leaf, void *payload) {
-  static rlo__shape_text text;
   listing *l = payload;
   rlo__report *r = &l->report;
   rlo__array_sizes sizes = {0};
   RLO_TRY(rlo__array_sizes_add(&sizes, leaf));
-  const char *shape =
-      leaf->shape == NULL ? NULL : rlo__shape_text_make(leaf->shape, &text);
+  const char *shape = leaf->shape == NULL ? NULL : rlo__shape_text(leaf->shape);
   if (!r->is_json) {
     add_row(l, leaf, &sizes, shape);
     return RLO_OK;

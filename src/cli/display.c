@@ -9,10 +9,18 @@
 
 #include "message.h"
 
-const char *rlo__shape_text_make(const rlo_shape *shape,
-                                 rlo__shape_text *out_text) {
-  rlo_shape_format(shape, out_text->text, sizeof(out_text->text));
-  return out_text->text;
+/* Fits the longest shape: 32 dimensions and as many for each tile. */
+#define SHAPE_TEXT_BYTES 16384
+
+/* The texts that last. */
+#define NUM_TEXTS 4
+
+const char *rlo__shape_text(const rlo_shape *shape) {
+  static char texts[NUM_TEXTS][SHAPE_TEXT_BYTES];
+  static int turn;
+  turn = (turn + 1) % NUM_TEXTS;
+  rlo_shape_format(shape, texts[turn], SHAPE_TEXT_BYTES);
+  return texts[turn];
 }
 
 int rlo__shape_operand_parse(const char *text, rlo_shape *out_shape) {
@@ -46,19 +54,20 @@ int rlo__layout_operand_apply(const char *text, rlo_shape *shape) {
   if (!has_element_size(text)) {
     layout.element_size_bits = shape->layout.element_size_bits;
   }
-  if (rlo_shape_make_with_layout(
-          shape->dtype, shape->dims, shape->rank, &layout, shape) != RLO_OK) {
-    return rlo__fail_in_text(text);
-  }
-  return RLO__EXIT_OK;
+  return rlo_shape_make_with_layout(
+             shape->dtype, shape->dims, shape->rank, &layout, shape) == RLO_OK
+             ? RLO__EXIT_OK
+             : rlo__fail_in_text(text);
 }
 
-const char *rlo__bytes_text_make(int64_t bytes, rlo__bytes_text *out_text) {
+const char *rlo__bytes_text(int64_t bytes) {
   static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-  size_t room = sizeof(out_text->text);
+  static char texts[NUM_TEXTS][32];
+  static int turn;
+  turn = (turn + 1) % NUM_TEXTS;
   if (bytes < 1000) {
-    snprintf(out_text->text, room, "%" PRId64 " bytes", bytes);
-    return out_text->text;
+    snprintf(texts[turn], sizeof(texts[turn]), "%" PRId64 " bytes", bytes);
+    return texts[turn];
   }
   double value = (double)bytes / 1e3;
   size_t unit = 0;
@@ -66,19 +75,17 @@ const char *rlo__bytes_text_make(int64_t bytes, rlo__bytes_text *out_text) {
     value /= 1e3;
     ++unit;
   }
-  int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  snprintf(out_text->text, room, "%.*f %s", decimals, value, units[unit]);
-  return out_text->text;
+  snprintf(texts[turn],
+           sizeof(texts[turn]),
+           "%.*f %s",
+           value < 9.995   ? 2
+           : value < 99.95 ? 1
+                           : 0,
+           value,
+           units[unit]);
+  return texts[turn];
 }
 
-const char *rlo__device_class_name(rlo_device_class device_class) {
-  switch (device_class) {
-    case RLO_DEVICE_CLASS_CPU:
-      return "cpu";
-    case RLO_DEVICE_CLASS_GPU:
-      return "gpu";
-    case RLO_DEVICE_CLASS_AUTO:
-      break;
-  }
-  return "auto";
-}
+const char *const rlo__device_class_names[] = {[RLO_DEVICE_CLASS_AUTO] = "auto",
+                                               [RLO_DEVICE_CLASS_CPU] = "cpu",
+                                               [RLO_DEVICE_CLASS_GPU] = "gpu"};

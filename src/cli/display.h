@@ -7,22 +7,9 @@
 
 /** Text forms of shapes, layouts, sizes and device classes. */
 
-/** Fits the longest shape: 32 dimensions and as many for each tile. */
-#define RLO__SHAPE_TEXT_BYTES 16384
-
-/** The text of a shape. */
-typedef struct rlo__shape_text {
-  char text[RLO__SHAPE_TEXT_BYTES];
-} rlo__shape_text;
-
-/** The text of a number of bytes. */
-typedef struct rlo__bytes_text {
-  char text[32];
-} rlo__bytes_text;
-
-/** Writes the canonical text of a shape; returns out_text->text. */
-const char *rlo__shape_text_make(const rlo_shape *shape,
-                                 rlo__shape_text *out_text);
+/** Returns the canonical text of a shape. It lasts for the next three calls, as
+ *  that of rlo__bytes_text does: one thread writes them. */
+const char *rlo__shape_text(const rlo_shape *shape);
 
 /** Parses a shape. Returns RLO__EXIT_OK, or prints the error and returns
  *  RLO__EXIT_FAILURE. */
@@ -33,11 +20,10 @@ int rlo__shape_operand_parse(const char *text, rlo_shape *out_shape);
  *  or prints the error and returns RLO__EXIT_FAILURE. */
 int rlo__layout_operand_apply(const char *text, rlo_shape *shape);
 
-/** Writes a size such as "38.5 MB": decimal units, three digits; returns
- *  out_text->text. */
-const char *rlo__bytes_text_make(int64_t bytes, rlo__bytes_text *out_text);
+/** Returns a size such as "38.5 MB": decimal units, three digits. */
+const char *rlo__bytes_text(int64_t bytes);
 
-/** Returns "cpu", "gpu" or "auto". */
-const char *rlo__device_class_name(rlo_device_class device_class);
+/** "auto", "cpu" or "gpu", by rlo_device_class. */
+extern const char *const rlo__device_class_names[];
 
 #endif

@@ -101,11 +101,10 @@ static int check_write(const char *path, int error) {
  * signals are blocked between the two steps. */
 static void end_file(rlo__output_file *output,
                      void (*end)(rlo__file_replace *file)) {
-  sigset_t before;
-  rlo__interrupt_block(&before);
+  rlo__interrupt_block();
   end(&output->file);
   rlo__interrupt_remove_file(&output->unfinished);
-  rlo__interrupt_unblock(&before);
+  rlo__interrupt_unblock();
 }
 
 void rlo__output_file_abandon(rlo__output_file *output) {
@@ -136,14 +135,13 @@ static int open_file(const char *path,
       return check_write(path, errno);
     }
   }
-  sigset_t before;
-  rlo__interrupt_block(&before);
+  rlo__interrupt_block();
   int error = rlo__file_replace_begin(file, path, way);
   if (error == 0 && file->temp_path[0] != '\0') {
     output->unfinished.path = file->temp_path;
     rlo__interrupt_add_file(&output->unfinished);
   }
-  rlo__interrupt_unblock(&before);
+  rlo__interrupt_unblock();
   if (error == EBUSY && file->is_part) {
     return rlo__fail("cannot write %s: another process does, which holds %s",
                      path,
@@ -154,13 +152,12 @@ static int open_file(const char *path,
 
 int rlo__output_file_commit(rlo__output_file *output) {
   rlo__file_replace *file = &output->file;
-  sigset_t before;
-  rlo__interrupt_block(&before);
+  rlo__interrupt_block();
   const int error = rlo__file_replace_rename(file);
   if (error == 0) {
     rlo__interrupt_remove_file(&output->unfinished);
   }
-  rlo__interrupt_unblock(&before);
+  rlo__interrupt_unblock();
   RLO__EXIT_TRY(check_write(file->path, error));
   /* Syncs the directory, which some file systems refuse. */
   (void)rlo__file_replace_commit(file);

@@ -110,9 +110,6 @@ static int check_slots(const rlo__input_file *file,
                        const rlo__file_hints *hints,
                        const rlo_npy_header *header) {
   const rlo_shape *file_shape = &header->shape;
-  rlo__shape_text held;
-  rlo__shape_text asked_for;
-  rlo__shape_text wanted;
   rlo_shape expected;
   const holding found = compare(header, hints->from);
   if (found == HOLDS_ELEMENTS || (found == HOLDS_BITS && hints->is_bitcast)) {
@@ -123,15 +120,15 @@ static int check_slots(const rlo__input_file *file,
         "%s holds %s, not elements of type %s; --bitcast takes the bits of one "
         "for the other",
         file->path,
-        rlo__shape_text_make(file_shape, &held),
+        rlo__shape_text(file_shape),
         rlo_dtype_name(hints->from->dtype));
   }
   RLO__EXIT_TRY(rlo__check(make_file_shape(hints->from, &expected)));
   return rlo__fail("%s holds %s; a file for %s has %s",
                    file->path,
-                   rlo__shape_text_make(file_shape, &held),
-                   rlo__shape_text_make(hints->from, &asked_for),
-                   rlo__shape_text_make(&expected, &wanted));
+                   rlo__shape_text(file_shape),
+                   rlo__shape_text(hints->from),
+                   rlo__shape_text(&expected));
 }
 
 static int parse_header(const rlo__input_file *file,
@@ -148,7 +145,6 @@ static int parse_header(const rlo__input_file *file,
 static int fail_unknown_type(const rlo__input_file *file,
                              const rlo_shape *file_shape) {
   rlo_shape likely = *file_shape;
-  rlo__shape_text held;
   bool is_byte = likely.dtype == RLO_DTYPE_U8;
   likely.dtype = is_byte ? RLO_DTYPE_F8E4M3FN : RLO_DTYPE_BF16;
   return rlo__fail(
@@ -156,7 +152,7 @@ static int fail_unknown_type(const rlo__input_file *file,
       "its type, such as --from '%s'",
       file->path,
       is_byte ? "1 byte" : "2 bytes",
-      rlo__shape_text_make(&likely, &held));
+      rlo__shape_text(&likely));
 }
 
 static int read_header(const rlo__input_file *file,

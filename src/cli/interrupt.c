@@ -70,14 +70,16 @@ void rlo__interrupt_uninstall(void) {
   }
 }
 
-void rlo__interrupt_block(sigset_t *out_before) {
+static sigset_t unblocked;
+
+void rlo__interrupt_block(void) {
   sigset_t set;
   fill_set(&set);
-  sigprocmask(SIG_BLOCK, &set, out_before);
+  sigprocmask(SIG_BLOCK, &set, &unblocked);
 }
 
-void rlo__interrupt_unblock(const sigset_t *before) {
-  sigprocmask(SIG_SETMASK, before, NULL);
+void rlo__interrupt_unblock(void) {
+  sigprocmask(SIG_SETMASK, &unblocked, NULL);
 }
 
 void rlo__interrupt_set_child(pid_t child) {

@@ -20,10 +20,10 @@ void rlo__interrupt_install(void);
 /** Restores the default handlers. Call in a child, after fork. */
 void rlo__interrupt_uninstall(void);
 
-/** Blocks and restores those signals around steps that must not be separated.
- */
-void rlo__interrupt_block(sigset_t *out_before);
-void rlo__interrupt_unblock(const sigset_t *before);
+/** Blocks and restores those signals around steps that must not be separated,
+ *  which do not nest. */
+void rlo__interrupt_block(void);
+void rlo__interrupt_unblock(void);
 
 /** Sets the child to kill; 0: none. Call with the signals blocked. */
 void rlo__interrupt_set_child(pid_t child);

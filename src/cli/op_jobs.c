@@ -235,7 +235,8 @@ static int add_stage(rlo__op *op, int32_t result) {
   }
   RLO__EXIT_TRY(rlo__check(rlo_shape_measure(shape, &extent)));
   const int32_t stage = op->num_stages++;
-  op->outputs[stage] = (rlo__stream_output){NULL, shape, extent.physical_bytes};
+  op->outputs[stage] =
+      (rlo__stream_output){NULL, shape, extent.physical_bytes, 0};
   RLO__EXIT_TRY(add_operation(op, result, shape, stage));
   return add_combination(op, result, stage);
 }

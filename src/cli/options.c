@@ -166,22 +166,16 @@ int rlo__options_take(const rlo__command *command,
   }
 }
 
-int rlo__operands_take(int argc,
-                       char **argv,
-                       int expected,
-                       const char *what,
-                       char ***out_operands) {
-  int count = argc - optind;
-  if (count != expected) {
-    return rlo__fail_usage(argv[0],
-                           "%s needs %s: %d given, %d expected",
-                           argv[0],
-                           what,
-                           count,
-                           expected);
-  }
-  *out_operands = argv + optind;
-  return RLO__EXIT_OK;
+int rlo__operands_take(int argc, char **argv, int expected, const char *what) {
+  const int count = argc - optind;
+  return count == expected
+             ? RLO__EXIT_OK
+             : rlo__fail_usage(argv[0],
+                               "%s needs %s: %d given, %d expected",
+                               argv[0],
+                               what,
+                               count,
+                               expected);
 }
 
 /* Reads the decimal number at *text and advances *text past it. */

@@ -78,13 +78,9 @@ int rlo__options_take(const rlo__command *command,
                       void *request,
                       rlo__common_options *out_common);
 
-/** Checks that `expected` operands remain and points *out_operands at them;
+/** Checks that `expected` operands remain, from argv[optind] on;
  *  `what` names them in the message. */
-int rlo__operands_take(int argc,
-                       char **argv,
-                       int expected,
-                       const char *what,
-                       char ***out_operands);
+int rlo__operands_take(int argc, char **argv, int expected, const char *what);
 
 /** Parses a decimal number within [min, max]; `what` names it in messages. */
 int rlo__number_parse(const char *verb,

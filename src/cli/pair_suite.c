@@ -92,8 +92,8 @@ static int run_pair(const rlo__pair_suite *suite,
                     rlo__pair_run *run) {
   RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
       &pair->src, &pair->dst, pair->permutation, &run->problem)));
-  rlo__shape_text_make(&pair->src, &run->src);
-  rlo__shape_text_make(&pair->dst, &run->dst);
+  run->src = rlo__shape_text(&pair->src);
+  run->dst = rlo__shape_text(&pair->dst);
   RLO__EXIT_TRY(suite->work(suite->payload, run));
   fflush(stdout);
   return RLO__EXIT_OK;

@@ -30,7 +30,9 @@ typedef struct rlo__pair_run {
   rlo__report report;
   /** Lowered. */
   rlo_problem problem;
-  rlo__shape_text src, dst;
+  /** The texts of the shapes. */
+  const char *src;
+  const char *dst;
 } rlo__pair_run;
 
 /** A list of pairs, and the work on them. Begins with all but the last three.

@@ -103,6 +103,9 @@ typedef struct rlo__stream_output {
   /** Whose physical bytes it holds, behind a header. */
   const rlo_shape *shape;
   int64_t bytes;
+  /** Set by rlo__stream_do: the bytes that a job of two passes uses behind the
+   *  array. */
+  int64_t scratch_bytes;
 } rlo__stream_output;
 
 /** A problem, and which of the sources and outputs it reads and writes. */
@@ -137,7 +140,7 @@ typedef struct rlo__stream {
   const rlo__array_source *sources;
   int32_t num_sources;
   /** At least one. */
-  const rlo__stream_output *outputs;
+  rlo__stream_output *outputs;
   int32_t num_outputs;
   /** They run one after the other, in this order. */
   const rlo__stream_job *jobs;

@@ -71,11 +71,6 @@ rlo_job_options rlo__stream_job_options(const rlo__stream *stream,
                                         int32_t job,
                                         const rlo__journal_path *journal);
 
-/** Estimates one of them, alone, as rlo_job_estimate_make does. */
-rlo_status rlo__stream_estimate_job(const rlo__stream *stream,
-                                    int32_t job,
-                                    rlo_job_estimate *out_estimate);
-
 /**
  * Decides where the jobs run, and computes what they would do together.
  *

@@ -221,9 +221,9 @@ rlo_job_options rlo__stream_job_options(const rlo__stream *s,
   return options;
 }
 
-rlo_status rlo__stream_estimate_job(const rlo__stream *s,
-                                    int32_t n,
-                                    rlo_job_estimate *out_estimate) {
+static rlo_status estimate_job(const rlo__stream *s,
+                               int32_t n,
+                               rlo_job_estimate *out_estimate) {
   const rlo__stream_job *job = &s->jobs[n];
   rlo_service_options of_service = rlo__stream_service_options(s);
   rlo__journal_path journal;
@@ -294,13 +294,14 @@ static void add_estimate(const rlo_job_estimate *one, sum *s) {
   all->expected_fraction = s->time > 0 ? s->copy_bytes / s->time : 1;
 }
 
-static rlo_status estimate(const rlo__stream *stream, sum *out) {
+static rlo_status estimate(rlo__stream *stream, sum *out) {
   *out = (sum){.all = RLO_JOB_ESTIMATE_INIT};
   out->all.expected_fraction = 1;
   for (int32_t n = 0; n < stream->num_jobs; ++n) {
     rlo_job_estimate one;
-    RLO_TRY(rlo__stream_estimate_job(stream, n, &one));
+    RLO_TRY(estimate_job(stream, n, &one));
     add_estimate(&one, out);
+    stream->outputs[stream->jobs[n].output].scratch_bytes = one.scratch_bytes;
   }
   return RLO_OK;
 }

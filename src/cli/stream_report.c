@@ -68,10 +68,10 @@ static const char *bottleneck(const rlo_job_info *info) {
 }
 
 /* "812 MB/s", without what was done earlier. */
-static const char *rate_text(const rlo_job_info *info, rlo__bytes_text *out) {
+static const char *rate_text(const rlo_job_info *info) {
   const double bytes = (double)(info->bytes_done - info->bytes_resumed);
-  return rlo__bytes_text_make(
-      info->seconds > 0 ? (int64_t)(bytes / info->seconds) : 0, out);
+  return rlo__bytes_text(info->seconds > 0 ? (int64_t)(bytes / info->seconds)
+                                           : 0);
 }
 
 static void append_left(rlo__str *line, double left) {
@@ -97,16 +97,13 @@ static double done_fraction(const rlo_job_info *info) {
 static void make_numbers(const rlo_job_info *info,
                          int columns,
                          line_text *out) {
-  rlo__bytes_text done;
-  rlo__bytes_text total;
-  rlo__bytes_text rate;
   rlo__str line = rlo__str_over(out->text, (size_t)columns + 1);
   rlo__str_printf(&line,
                   "%3.0f%%  %s of %s  %s/s",
                   floor(100 * done_fraction(info)),
-                  rlo__bytes_text_make(info->bytes_done, &done),
-                  rlo__bytes_text_make(info->bytes_total, &total),
-                  rate_text(info, &rate));
+                  rlo__bytes_text(info->bytes_done),
+                  rlo__bytes_text(info->bytes_total),
+                  rate_text(info));
   if (info->num_passes > 1) {
     rlo__str_printf(&line, "  pass %d/%d", info->pass, info->num_passes);
   }
@@ -188,22 +185,19 @@ void rlo__progress_show(rlo__progress *progress, const rlo_job_info *info) {
 }
 
 void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info) {
-  rlo__bytes_text total;
-  rlo__bytes_text rate;
   line_text line;
   if (progress->drawn_columns == 0) {
     return;
   }
   if (info->state == RLO_JOB_DONE) {
     const int columns = terminal_columns();
-    snprintf(
-        line.text,
-        (size_t)columns + 1,
-        "%s in %.1f s, %s/s; waited for: %s",
-        rlo__bytes_text_make(info->bytes_done - info->bytes_resumed, &total),
-        info->seconds,
-        rate_text(info, &rate),
-        bottleneck(info));
+    snprintf(line.text,
+             (size_t)columns + 1,
+             "%s in %.1f s, %s/s; waited for: %s",
+             rlo__bytes_text(info->bytes_done - info->bytes_resumed),
+             info->seconds,
+             rate_text(info),
+             bottleneck(info));
     draw(progress, line.text, columns);
   }
   fputc('\n', stderr);
@@ -239,8 +233,6 @@ void rlo__stream_add_info(const rlo_job_info *one, rlo_job_info *all) {
 }
 
 static void add_estimate(rlo__report *r, const rlo_job_estimate *estimate) {
-  rlo__bytes_text bytes;
-  rlo__bytes_text run;
   rlo__report_line(r,
                    "passes",
                    "%d, of %" PRId64 " pieces together",
@@ -249,22 +241,21 @@ static void add_estimate(rlo__report *r, const rlo_job_estimate *estimate) {
   rlo__report_line(r,
                    "reads",
                    "%s, in runs of %s",
-                   rlo__bytes_text_make(estimate->bytes_read, &bytes),
-                   rlo__bytes_text_make(estimate->read_run_bytes, &run));
+                   rlo__bytes_text(estimate->bytes_read),
+                   rlo__bytes_text(estimate->read_run_bytes));
   rlo__report_line(r,
                    "writes",
                    "%s, in runs of %s",
-                   rlo__bytes_text_make(estimate->bytes_written, &bytes),
-                   rlo__bytes_text_make(estimate->write_run_bytes, &run));
+                   rlo__bytes_text(estimate->bytes_written),
+                   rlo__bytes_text(estimate->write_run_bytes));
   const bool is_on_device = estimate->device_bytes > 0;
-  rlo__report_line(
-      r,
-      "memory",
-      "%s%s%s%s",
-      rlo__bytes_text_make(estimate->host_bytes, &bytes),
-      is_on_device ? ", and " : "",
-      is_on_device ? rlo__bytes_text_make(estimate->device_bytes, &run) : "",
-      is_on_device ? " on each device" : "");
+  rlo__report_line(r,
+                   "memory",
+                   "%s%s%s%s",
+                   rlo__bytes_text(estimate->host_bytes),
+                   is_on_device ? ", and " : "",
+                   is_on_device ? rlo__bytes_text(estimate->device_bytes) : "",
+                   is_on_device ? " on each device" : "");
   rlo__report_line(
       r, "speed", "%.2f of a copy's expected", estimate->expected_fraction);
   RLO__REPORT(r,

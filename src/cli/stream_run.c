@@ -21,8 +21,6 @@ typedef struct place {
   rlo__output_file part;
   /* Where the array begins in the part. */
   int64_t offset_bytes;
-  /* The bytes that a job of two passes uses behind the array. */
-  int64_t scratch_bytes;
   /* The output is a regular file, of which this is the part. */
   bool has_part;
   /* Shared memory for the array, if it is not made in the part; else NULL. */
@@ -191,14 +189,14 @@ static rlo_status create_output_storage(const run *r,
                                         const rlo_storage_traits *hints,
                                         rlo_storage **out_storage) {
   if (!r->is_verifying) {
-    return o->memory != NULL
-               ? rlo_storage_from_memory(
-                     o->memory, o->output->bytes, out_storage)
-               : rlo_storage_from_fd(o->part.file.fd,
-                                     o->offset_bytes,
-                                     o->output->bytes + o->scratch_bytes,
-                                     hints,
-                                     out_storage);
+    return o->memory != NULL ? rlo_storage_from_memory(
+                                   o->memory, o->output->bytes, out_storage)
+                             : rlo_storage_from_fd(
+                                   o->part.file.fd,
+                                   o->offset_bytes,
+                                   o->output->bytes + o->output->scratch_bytes,
+                                   hints,
+                                   out_storage);
   }
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   ops.read = read_output;
@@ -220,14 +218,6 @@ static int create_storages(run *r) {
   for (int32_t n = 0; n < s->num_sources; ++n) {
     RLO__EXIT_TRY(rlo__check(
         rlo__array_source_storage(&s->sources[n], &hints, &r->storages[n])));
-  }
-  for (int32_t n = 0; n < s->num_jobs; ++n) {
-    rlo_job_estimate estimate;
-    if (rlo__stream_estimate_job(s, n, &estimate) != RLO_OK) {
-      return rlo__stream_fail_submit(s);
-    }
-    place *output = &r->places[s->jobs[n].output];
-    output->scratch_bytes = output->memory == NULL ? estimate.scratch_bytes : 0;
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
     RLO__EXIT_TRY(rlo__check(create_output_storage(
@@ -255,7 +245,9 @@ static int submit(run *r) {
         r->is_verifying ? NULL : output->part.unfinished.journal_path,
         &journal);
     rlo_job_options options = rlo__stream_job_options(s, n, &journal);
-    options.scratch_bytes = output->scratch_bytes;
+    options.scratch_bytes = r->is_verifying || output->memory != NULL
+                                ? 0
+                                : output->output->scratch_bytes;
     options.indices =
         rlo_problem_loads(job->problem) ? r->storages[job->indices] : NULL;
     r->result->status =
@@ -346,7 +338,7 @@ static int watch(run *r) {
 static int cut_off_scratch(run *r) {
   for (int32_t n = 0; n < r->stream->num_outputs; ++n) {
     place *o = &r->places[n];
-    if (o->scratch_bytes > 0) {
+    if (o->memory == NULL && o->output->scratch_bytes > 0 && !r->is_verifying) {
       RLO__EXIT_TRY(rlo__output_file_resize(
           &o->part, o->offset_bytes + o->output->bytes));
     }

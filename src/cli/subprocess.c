@@ -273,8 +273,7 @@ static int run_in_child(rlo__subprocess_fn function, void *payload) {
   /* Buffered output must not be printed twice. */
   fflush(stdout);
   fflush(stderr);
-  sigset_t before;
-  rlo__interrupt_block(&before);
+  rlo__interrupt_block();
   pid_t child = fork();
   int fork_error = errno;
   if (child > 0) {
@@ -282,16 +281,16 @@ static int run_in_child(rlo__subprocess_fn function, void *payload) {
   } else if (child == 0) {
     rlo__interrupt_uninstall();
   }
-  rlo__interrupt_unblock(&before);
+  rlo__interrupt_unblock();
   if (child == 0) {
     run_child(function, payload, is_done);
   }
   int code = child < 0 ? rlo__fail("cannot start a process for the device: %s",
                                    strerror(fork_error))
                        : wait_for_child(child, is_done);
-  rlo__interrupt_block(&before);
+  rlo__interrupt_block();
   rlo__interrupt_set_child(0);
-  rlo__interrupt_unblock(&before);
+  rlo__interrupt_unblock();
   rlo__shared_release(is_done, sizeof(*is_done));
   return code;
 }

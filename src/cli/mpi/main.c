@@ -293,8 +293,8 @@ static int run_jobs(run *r,
                     rlo__stream_job *jobs,
                     rlo__stream_options *options) {
   const rlo__conversion *c = &r->conversion;
-  const rlo__stream_output output = {
-      c->request.output_path, &r->part.shape, r->part.bytes};
+  rlo__stream_output output = {
+      c->request.output_path, &r->part.shape, r->part.bytes, 0};
   const rlo__stream stream = {.options = options,
                               .common = &c->request.common,
                               .sources = &c->source,
@@ -347,16 +347,14 @@ static int commit(run *r) {
 
 static void print_result(const run *r) {
   const rlo__conversion *c = &r->conversion;
-  rlo__shape_text text;
   rlo__report report;
   rlo__report_begin(&report, c->request.common.is_json, 0);
-  RLO__REPORT(
-      &report,
-      RLO__STRING("shape", "", rlo__shape_text_make(&c->dst_shape, &text)),
-      RLO__STRING("file", NULL, c->request.output_path),
-      RLO__INT("physical_bytes", NULL, r->output_bytes),
-      RLO__INT("ranks", NULL, ranks.count),
-      RLO__REAL("seconds", r->seconds));
+  RLO__REPORT(&report,
+              RLO__STRING("shape", "", rlo__shape_text(&c->dst_shape)),
+              RLO__STRING("file", NULL, c->request.output_path),
+              RLO__INT("physical_bytes", NULL, r->output_bytes),
+              RLO__INT("ranks", NULL, ranks.count),
+              RLO__REAL("seconds", r->seconds));
   rlo__report_end(&report);
 }
 
