@@ -15,13 +15,15 @@
 #include "command.h"
 #include "diagram.h"
 #include "display.h"
+#include "files.h"
 #include "message.h"
 #include "options.h"
 #include "report.h"
 
 /* ------------------------------------------------------------------ picture */
 
-/* A diagram as lines of characters, each with the kind of its item. */
+/* A diagram as lines of characters, each with the kind of its item; zeros are
+ * blanks. */
 typedef struct canvas {
   int32_t width, height;
 
@@ -48,13 +50,14 @@ static void paint_box(canvas *c, const rlo__diagram_item *item) {
   const int32_t right = item->x + item->width - 1;
   const int32_t bottom = item->y + item->height - 1;
   for (int32_t y = item->y; y <= bottom; ++y) {
-    const bool is_edge = y == item->y || y == bottom;
-    const char between = is_edge ? '-' : '|';
-    paint(c, item->x, y, is_edge ? '+' : '|', item->kind);
-    for (int32_t x = item->x + 1; is_edge && x < right; ++x) {
-      paint(c, x, y, between, item->kind);
+    for (int32_t x = item->x; x <= right; ++x) {
+      const bool is_in_row = y == item->y || y == bottom;
+      if (x == item->x || x == right) {
+        paint(c, x, y, is_in_row ? '+' : '|', item->kind);
+      } else if (is_in_row) {
+        paint(c, x, y, '-', item->kind);
+      }
     }
-    paint(c, right, y, is_edge ? '+' : '|', item->kind);
   }
 }
 
@@ -70,11 +73,11 @@ static void paint_text(canvas *c, const rlo__diagram_item *item) {
 static void print_line(const canvas *c, int32_t y, bool has_color) {
   /* ANSI escapes by kind. */
   static const char *const escapes[] = {
-      "\033[36m", "", "\033[2;7m", "\033[2m", "\033[33m"};
+      "", "\033[36m", "\033[2;7m", "\033[2m", "\033[33m"};
   const size_t first = (size_t)y * (size_t)c->width;
   size_t end = first + (size_t)c->width;
   unsigned char kind = RLO__DIAGRAM_ELEMENT;
-  while (end > first && c->cells[end - 1].character == ' ') {
+  while (end > first && strchr(" ", c->cells[end - 1].character) != NULL) {
     --end;
   }
   for (size_t at = first; at < end; ++at) {
@@ -83,7 +86,7 @@ static void print_line(const canvas *c, int32_t y, bool has_color) {
       kind = c->cells[at].kind;
       fputs(escapes[kind], stdout);
     }
-    putchar(c->cells[at].character);
+    putchar(c->cells[at].character == '\0' ? ' ' : c->cells[at].character);
   }
   puts(kind == RLO__DIAGRAM_ELEMENT ? "" : "\033[0m");
 }
@@ -97,18 +100,12 @@ static int print_diagram(const rlo__diagram *diagram, bool has_color) {
   if (c.cells == NULL) {
     return rlo__fail_last();
   }
-  for (size_t at = 0; at < (size_t)c.width * (size_t)height; ++at) {
-    c.cells[at].character = ' ';
-    c.cells[at].kind = RLO__DIAGRAM_ELEMENT;
-  }
   for (size_t i = 0; i < diagram->num_items; ++i) {
-    if (diagram->items[i].kind == RLO__DIAGRAM_BOX) {
-      paint_box(&c, &diagram->items[i]);
-    }
-  }
-  for (size_t i = 0; i < diagram->num_items; ++i) {
-    if (diagram->items[i].kind != RLO__DIAGRAM_BOX) {
-      paint_text(&c, &diagram->items[i]);
+    const rlo__diagram_item *item = &diagram->items[i];
+    if (item->kind == RLO__DIAGRAM_BOX) {
+      paint_box(&c, item);
+    } else {
+      paint_text(&c, item);
     }
   }
   for (int32_t y = 0; y < height; ++y) {
@@ -117,6 +114,132 @@ static int print_diagram(const rlo__diagram *diagram, bool has_color) {
   rlo__free(c.cells);
   return RLO__EXIT_OK;
 }
+
+/* ---------------------------------------------------------------------- SVG */
+
+/* The size of a character and the margin, in SVG units. */
+enum { CELL_X = 9, CELL_Y = 20, MARGIN = 12 };
+
+static const char style[] =
+    "<style>"
+    "text{font:14px monospace;fill:#222}"
+    ".box{fill:none;stroke:#06768d;stroke-width:1.5}"
+    ".element{fill:#e3f1f4}.padding{fill:#c9c9c9}"
+    ".number{font-size:10px;fill:#06768d}.note{fill:#9a5b00}"
+    "</style>\n";
+
+static void add_svg_text(rlo__str *out,
+                         const char *class_name,
+                         int32_t x,
+                         int32_t y,
+                         const char *text) {
+  const bool is_label = strcmp(class_name, "label") == 0;
+  rlo__str_printf(out,
+                  "<text class=\"%s\" x=\"%" PRId32 "\" y=\"%" PRId32
+                  "\" text-anchor=\"%s\">",
+                  class_name,
+                  x,
+                  y,
+                  is_label ? "middle" : "start");
+  for (; *text != '\0'; ++text) {
+    if (*text == '<' || *text == '>' || *text == '&') {
+      rlo__str_printf(out, "&#%d;", *text);
+    } else {
+      rlo__str_append_char(out, *text);
+    }
+  }
+  rlo__str_append(out, "</text>\n");
+}
+
+static void add_rectangle(rlo__str *out,
+                          const char *class_name,
+                          int32_t x,
+                          int32_t y,
+                          int32_t width,
+                          int32_t height) {
+  rlo__str_printf(out,
+                  "<rect class=\"%s\" x=\"%" PRId32 "\" y=\"%" PRId32
+                  "\" width=\"%" PRId32 "\" height=\"%" PRId32 "\"/>\n",
+                  class_name,
+                  x,
+                  y,
+                  width,
+                  height);
+}
+
+/* A box runs through the middle of the characters of its border; a cell extends
+ * half a character to either side. */
+static void add_item(rlo__str *out,
+                     const rlo__diagram_item *item,
+                     int32_t top) {
+  static const char *const classes[] = {
+      "element", "box", "padding", "number", "note"};
+  const char *class_name = classes[item->kind];
+  const int32_t x = MARGIN + item->x * CELL_X;
+  const int32_t y = top + item->y * CELL_Y;
+  const int32_t width = item->width * CELL_X;
+  const int32_t baseline = y + CELL_Y - 6;
+  if (item->kind == RLO__DIAGRAM_BOX) {
+    add_rectangle(out,
+                  class_name,
+                  x + CELL_X / 2,
+                  y + CELL_Y / 2,
+                  width - CELL_X,
+                  (item->height - 1) * CELL_Y);
+  } else if (item->kind == RLO__DIAGRAM_ELEMENT ||
+             item->kind == RLO__DIAGRAM_PADDING) {
+    add_rectangle(
+        out, class_name, x - 3, y + 1, width + CELL_X - 3, CELL_Y - 2);
+    add_svg_text(out, "label", x + width / 2, baseline, item->text);
+  } else {
+    add_svg_text(out, class_name, x, baseline, item->text);
+  }
+}
+
+static void add_diagram(rlo__str *out,
+                        const rlo__diagram *diagram,
+                        const char *title) {
+  const int32_t top = MARGIN + 2 * CELL_Y;
+  const int32_t bottom = top + diagram->height * CELL_Y + CELL_Y / 2;
+  int64_t columns = rlo__max(diagram->width, (int64_t)strlen(title));
+  for (int32_t i = 0; i < diagram->num_lines; ++i) {
+    columns = rlo__max(columns, (int64_t)strlen(diagram->lines[i]));
+  }
+  rlo__str_printf(out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRId64
+                  "\" height=\"%" PRId32
+                  "\">\n%s"
+                  "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+                  columns * CELL_X + (int64_t)2 * MARGIN,
+                  bottom + diagram->num_lines * CELL_Y + MARGIN,
+                  style);
+  add_svg_text(out, "title", MARGIN, MARGIN + CELL_Y, title);
+  for (size_t i = 0; i < diagram->num_items; ++i) {
+    add_item(out, &diagram->items[i], top);
+  }
+  for (int32_t i = 0; i < diagram->num_lines; ++i) {
+    add_svg_text(
+        out, "text", MARGIN, bottom + (i + 1) * CELL_Y, diagram->lines[i]);
+  }
+  rlo__str_append(out, "</svg>\n");
+}
+
+/* Writes a diagram, below a title and above its lines of text. The file appears
+ * complete or not at all. */
+static int save_svg(const rlo__diagram *diagram,
+                    const char *path,
+                    const char *title) {
+  rlo__str out = rlo__str_growing();
+  add_diagram(&out, diagram, title);
+  int code = rlo__check(rlo__str_status(&out));
+  if (code == RLO__EXIT_OK) {
+    code = rlo__output_write(path, NULL, 0, rlo__str_text(&out), out.length);
+  }
+  rlo__str_deinit(&out);
+  return code;
+}
+
+/* ---------------------------------------------------------------- request */
 
 enum { DEFAULT_WIDTH = 80, DEFAULT_HEIGHT = 40 };
 
@@ -163,7 +286,7 @@ static int print_picture(const rlo__diagram *diagram,
                          const show_request *request,
                          const char *title) {
   if (request->svg_path != NULL) {
-    return rlo__diagram_save_svg(diagram, request->svg_path, title);
+    return save_svg(diagram, request->svg_path, title);
   }
   puts(title);
   RLO__EXIT_TRY(print_diagram(diagram, has_color(request->color)));

@@ -58,36 +58,35 @@ typedef struct drawing {
 
 /* -------------------------------------------------------------------- items */
 
-static void add(drawing *d, rlo__diagram_item item, const char *text) {
+/* Adds an item with a text of one line. A width of 0 is that of the text, which
+ * is returned. */
+RLO_PRINTF(3, 4)
+
+static int32_t add(drawing *d,
+                   rlo__diagram_item item,
+                   const char *format,
+                   ...) {
   rlo__diagram *g = d->diagram;
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(item.text, sizeof(item.text), format, arguments);
+  va_end(arguments);
+  item.width = item.width == 0 ? length : item.width;
+  item.height = item.height == 0 ? 1 : item.height;
+  d->is_abbreviated |= item.kind == RLO__DIAGRAM_NOTE;
   if (d->status == RLO_OK) {
     d->status = rlo__array_reserve(
         &g->items, sizeof(item), g->num_items + 1, &g->capacity);
   }
   if (d->status == RLO_OK) {
-    snprintf(item.text, sizeof(item.text), "%s", text);
     g->items[g->num_items++] = item;
   }
+  return length;
 }
 
-/* Adds a text of one line. Returns its width. */
-RLO_PRINTF(5, 6)
-
-static int32_t add_text(drawing *d,
-                        rlo__diagram_kind kind,
-                        int32_t x,
-                        int32_t y,
-                        const char *format,
-                        ...) {
-  char text[RLO__DIAGRAM_TEXT_BYTES];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof(text), format, arguments);
-  va_end(arguments);
-  const int32_t width = (int32_t)strlen(text);
-  add(d, (rlo__diagram_item){kind, x, y, width, 1, ""}, text);
-  d->is_abbreviated |= kind == RLO__DIAGRAM_NOTE;
-  return width;
+/* The item of a text: its first character. */
+static rlo__diagram_item at(rlo__diagram_kind kind, int32_t x, int32_t y) {
+  return (rlo__diagram_item){.kind = kind, .x = x, .y = y};
 }
 
 static int32_t digits_of(int64_t number) {
@@ -173,20 +172,21 @@ static int measure_labels(drawing *d) {
                    RLO__DIAGRAM_TEXT_BYTES - 1);
 }
 
-/* Writes the label of a slot, "." if it holds no element. Returns whether it
- * holds one. */
-static bool label_slot(const drawing *d,
-                       int64_t slot,
-                       char out_text[RLO__DIAGRAM_TEXT_BYTES]) {
+/* Writes the label of a slot, "." if it holds no element. Returns the kind of
+ * its item. */
+static rlo__diagram_kind label_slot(const drawing *d,
+                                    int64_t slot,
+                                    char out_text[RLO__DIAGRAM_TEXT_BYTES]) {
   int64_t index[RLO_MAX_RANK] = {0};
   bool is_element = false;
   memcpy(out_text, ".", 2);
-  if (rlo_address_map_element(&d->map, slot, index, &is_element) != RLO_OK ||
+  if (slot >= d->extent.slots ||
+      rlo_address_map_element(&d->map, slot, index, &is_element) != RLO_OK ||
       !is_element) {
-    return false;
+    return RLO__DIAGRAM_PADDING;
   }
   label_element(d, index, out_text);
-  return true;
+  return RLO__DIAGRAM_ELEMENT;
 }
 
 /* ------------------------------------------------------------------ levels */
@@ -339,11 +339,11 @@ static int64_t row_slot(const level *l, int64_t row) {
 }
 
 static void draw_slot(drawing *d, int32_t x, int32_t y, int64_t slot) {
+  rlo__diagram_item item = {.x = x, .y = y, .width = d->label_width};
   char text[RLO__DIAGRAM_TEXT_BYTES];
   if (slot < d->map.slots) {
-    const rlo__diagram_kind kind =
-        label_slot(d, slot, text) ? RLO__DIAGRAM_ELEMENT : RLO__DIAGRAM_PADDING;
-    add(d, (rlo__diagram_item){kind, x, y, d->label_width, 1, ""}, text);
+    item.kind = label_slot(d, slot, text);
+    add(d, item, "%s", text);
   }
 }
 
@@ -357,9 +357,10 @@ static void draw_box(
   add(d,
       (rlo__diagram_item){
           RLO__DIAGRAM_BOX, x, y, l->pitch_x + 1, l->pitch_y + 1, ""},
+      "%s",
       "");
   if (depth + 2 == d->num_levels && digits_of(slot) < l->pitch_x) {
-    add_text(d, RLO__DIAGRAM_NUMBER, x + 1, y, "%" PRId64, slot);
+    add(d, at(RLO__DIAGRAM_NUMBER, x + 1, y), "%" PRId64, slot);
   }
   draw_level(d, depth + 1, x + 1, y + 1, slot);
 }
@@ -379,12 +380,10 @@ static void draw_row(
     x += l->pitch_x;
   }
   if (l->shown_columns < l->columns) {
-    add_text(d,
-             RLO__DIAGRAM_NOTE,
-             x + 1,
-             y + (is_innermost ? 0 : 1),
-             "... %" PRId64 " more",
-             l->columns - l->shown_columns);
+    add(d,
+        at(RLO__DIAGRAM_NOTE, x + 1, y + (is_innermost ? 0 : 1)),
+        "... %" PRId64 " more",
+        l->columns - l->shown_columns);
   }
 }
 
@@ -393,26 +392,25 @@ static void draw_level(
   const level *l = &d->levels[depth];
   const int32_t border = depth + 1 == d->num_levels ? 0 : 1;
   for (int64_t r = 0; r < l->shown_rows; ++r) {
-    const int32_t at = y + (int32_t)(r * l->pitch_y + r / l->group * l->gap_y);
+    const int32_t row_y =
+        y + (int32_t)(r * l->pitch_y + r / l->group * l->gap_y);
     const int64_t slot = first_slot + row_slot(l, r);
     if (d->gutter > 0 && slot < d->map.slots) {
-      add_text(d,
-               RLO__DIAGRAM_NUMBER,
-               x - 1 - digits_of(slot),
-               at,
-               "%" PRId64,
-               slot);
+      add(d,
+          at(RLO__DIAGRAM_NUMBER, x - 1 - digits_of(slot), row_y),
+          "%" PRId64,
+          slot);
     }
-    draw_row(d, depth, x, at, slot);
+    draw_row(d, depth, x, row_y, slot);
   }
   if (l->shown_rows < l->rows) {
-    add_text(d,
-             RLO__DIAGRAM_NOTE,
-             x + 1,
-             y + (int32_t)lines_of(l, l->shown_rows, border),
-             "... %" PRId64 " %s",
-             l->rows - l->shown_rows,
-             rows_note(d, depth));
+    add(d,
+        at(RLO__DIAGRAM_NOTE,
+           x + 1,
+           y + (int32_t)lines_of(l, l->shown_rows, border)),
+        "... %" PRId64 " %s",
+        l->rows - l->shown_rows,
+        rows_note(d, depth));
   }
 }
 
@@ -428,16 +426,13 @@ static void draw_bits(drawing *d,
   const int64_t first = 8 * byte - slot * bits;
   const int64_t low = rlo__max(first, 0);
   const int64_t high = rlo__min(first + 7, bits - 1);
-  char label[RLO__DIAGRAM_TEXT_BYTES] = ".";
-  char text[RLO__DIAGRAM_TEXT_BYTES + 48];
-  const bool is_element = slot < d->extent.slots && label_slot(d, slot, label);
-  snprintf(text, sizeof(text), "%s", label);
-  if (is_element && (low > 0 || high < bits - 1)) {
-    snprintf(
-        text, sizeof(text), "%s[%" PRId64 ":%" PRId64 "]", label, high, low);
+  char label[RLO__DIAGRAM_TEXT_BYTES];
+  item.kind = label_slot(d, slot, label);
+  if (item.kind == RLO__DIAGRAM_ELEMENT && (low > 0 || high < bits - 1)) {
+    add(d, item, "%s[%" PRId64 ":%" PRId64 "]", label, high, low);
+  } else {
+    add(d, item, "%s", label);
   }
-  item.kind = is_element ? RLO__DIAGRAM_ELEMENT : RLO__DIAGRAM_PADDING;
-  add(d, item, text);
 }
 
 /* Draws the slots that have bits in one byte, the highest first. */
@@ -446,7 +441,6 @@ static void draw_byte(drawing *d, int64_t byte, int32_t x, int32_t y) {
   /* Room for "[5:2]" or "[11:10]". */
   const int32_t range = 8 % bits == 0 ? 0 : bits > 10 ? 7 : 5;
   rlo__diagram_item item = {.x = x, .y = y, .width = d->label_width + range};
-  item.height = 1;
   for (int64_t slot = (8 * byte + 7) / bits; slot >= 8 * byte / bits; --slot) {
     draw_bits(d, slot, byte, item);
     item.x += item.width + 1;
@@ -463,23 +457,19 @@ static void draw_bytes(drawing *d, int32_t height) {
   const int32_t gutter = 1 + digits_of(bytes);
   int32_t y = g->height + 1;
   int32_t width =
-      add_text(d, RLO__DIAGRAM_NUMBER, 0, y++, "bytes, high bits first");
+      add(d, at(RLO__DIAGRAM_NUMBER, 0, y++), "bytes, high bits first");
   for (int64_t byte = 0; byte < shown; ++byte, ++y) {
-    add_text(d,
-             RLO__DIAGRAM_NUMBER,
-             gutter - 1 - digits_of(byte),
-             y,
-             "%" PRId64,
-             byte);
+    add(d,
+        at(RLO__DIAGRAM_NUMBER, gutter - 1 - digits_of(byte), y),
+        "%" PRId64,
+        byte);
     draw_byte(d, byte, gutter + 1, y);
   }
   if (shown < bytes) {
-    width = gutter + add_text(d,
-                              RLO__DIAGRAM_NOTE,
-                              gutter,
-                              y++,
-                              "... %" PRId64 " more bytes",
-                              bytes - shown);
+    width = gutter + add(d,
+                         at(RLO__DIAGRAM_NOTE, gutter, y++),
+                         "... %" PRId64 " more bytes",
+                         bytes - shown);
   }
   g->height = y;
   g->width = (int32_t)rlo__max(g->width, width);

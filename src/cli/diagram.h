@@ -16,10 +16,10 @@
 #define RLO__DIAGRAM_MAX_SIZE 2000
 
 typedef enum rlo__diagram_kind {
-  /** The outline of a tile: its border is one character wide. */
-  RLO__DIAGRAM_BOX,
   /** A slot with an element: its label, aligned right. */
   RLO__DIAGRAM_ELEMENT,
+  /** The outline of a tile: its border is one character wide. */
+  RLO__DIAGRAM_BOX,
   /** A slot, or bits, without an element. */
   RLO__DIAGRAM_PADDING,
   /** The index of a slot or of a byte. */
@@ -70,15 +70,6 @@ int rlo__diagram_draw(const rlo_shape *shape,
                       rlo__diagram *out_diagram);
 
 void rlo__diagram_deinit(rlo__diagram *diagram);
-
-/**
- * Writes a diagram to an SVG file, below a title and above its lines of text.
- * The file appears complete or not at all.
- * @return RLO__EXIT_OK, or prints the reason and returns RLO__EXIT_FAILURE.
- */
-int rlo__diagram_save_svg(const rlo__diagram *diagram,
-                          const char *path,
-                          const char *title);
 
 /** Prints a picture of a sharded array: the parts of its cut dimensions, each
  *  with the devices that hold it. */
