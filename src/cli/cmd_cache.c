@@ -56,18 +56,14 @@ static void print_info(const rlo_cache_info *info,
   rlo__report_end(&r);
 }
 
-static int show(bool is_json) {
+static int show(bool is_cleared, bool is_json) {
   rlo_cache_info info = RLO_CACHE_INFO_INIT;
-  RLO__EXIT_TRY(rlo__check(rlo_cache_inspect(rlo__cache_dir(), &info)));
-  print_info(&info, false, is_json);
-  return RLO__EXIT_OK;
-}
-
-static int clear(bool is_json) {
-  rlo_cache_info info = RLO_CACHE_INFO_INIT;
-  RLO__EXIT_TRY(rlo__rights_check("the cache is not cleared"));
-  RLO__EXIT_TRY(rlo__check(rlo_cache_clear(rlo__cache_dir(), &info)));
-  print_info(&info, true, is_json);
+  if (is_cleared) {
+    RLO__EXIT_TRY(rlo__rights_check("the cache is not cleared"));
+  }
+  RLO__EXIT_TRY(rlo__check((is_cleared ? rlo_cache_clear : rlo_cache_inspect)(
+      rlo__cache_dir(), &info)));
+  print_info(&info, is_cleared, is_json);
   return RLO__EXIT_OK;
 }
 
@@ -229,8 +225,7 @@ static int run(int argc, char **argv) {
         argv[0], "--suite and --device are of warm, not of %s", argv[optind]);
   }
   if (word != WARM) {
-    return word == SHOW ? show(request.common.is_json)
-                        : clear(request.common.is_json);
+    return show(word == CLEAR, request.common.is_json);
   }
   const int code = warm(&request);
   rlo__pair_suite_deinit(&request.suite);

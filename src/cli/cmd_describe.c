@@ -23,18 +23,6 @@
 
 /* --------------------------------------------------------------------- cost */
 
-/* Lists the dimensions of a mask, ascending; returns their count. */
-static int32_t list_dimensions(uint32_t mask,
-                               int64_t out_dimensions[RLO_MAX_RANK]) {
-  int32_t count = 0;
-  for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
-    if ((mask >> k & 1U) != 0) {
-      out_dimensions[count++] = k;
-    }
-  }
-  return count;
-}
-
 /* Adds a part, in text "dimensions 1*2 are 90 of 128 (29.7 % padding)" if it
  * has padding. */
 static void add_part(rlo__report *r, const rlo_cost_part *part) {
@@ -42,15 +30,19 @@ static void add_part(rlo__report *r, const rlo_cost_part *part) {
   static const char *const words[] = {
       "dimension", "a dimension that a tile adds", "the tail"};
   int64_t dimensions[RLO_MAX_RANK];
-  const int32_t count = list_dimensions(part->dimensions, dimensions);
+  int32_t count = 0;
+  for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
+    if ((part->dimensions >> k & 1U) != 0) {
+      dimensions[count++] = k;
+    }
+  }
   const double share =
       part->slots == 0
           ? 0
           : (double)(part->slots - part->elements) / (double)part->slots;
   char buffer[RLO_MAX_RANK * 3 + 128];
   rlo__str text = rlo__str_over(buffer, sizeof(buffer));
-  rlo__str_append(&text, words[part->kind]);
-  rlo__str_append(&text, count > 1 ? "s" : "");
+  rlo__str_printf(&text, "%s%s", words[part->kind], count > 1 ? "s" : "");
   for (int32_t i = 0; i < count; ++i) {
     rlo__str_printf(&text, "%c%" PRId64, i == 0 ? ' ' : '*', dimensions[i]);
   }
@@ -77,12 +69,14 @@ static void add_part(rlo__report *r, const rlo_cost_part *part) {
  * digits if it is not whole, and a line for each part with padding. */
 static void add_cost(rlo__report *r, const rlo_shape_cost *cost) {
   const bool is_empty = cost->elements == 0;
-  const bool is_whole = !is_empty && cost->slots % cost->elements == 0;
   const double factor = is_empty ? (double)INFINITY
                                  : (double)cost->slots / (double)cost->elements;
   char text[48] = "";
   if (!is_empty) {
-    snprintf(text, sizeof(text), is_whole ? ", %.0fx" : ", %.4gx", factor);
+    snprintf(text,
+             sizeof(text),
+             cost->slots % cost->elements == 0 ? ", %.0fx" : ", %.4gx",
+             factor);
   }
   rlo__report_line(r,
                    "cost",
@@ -106,108 +100,68 @@ static void add_cost(rlo__report *r, const rlo_shape_cost *cost) {
 #define MAX_PHYSICAL_DIMS \
   (RLO_MAX_RANK + RLO_MAX_TILES * (RLO_MAX_TILE_RANK + 1))
 
-/* A NumPy array, described by options. */
-typedef struct numpy_array {
-  /* NULL: it is no NumPy array. */
-  const char *type;
-  rlo__int_list dims;
-  rlo__int_list strides;
-  int64_t available_bytes;
-} numpy_array;
-
-typedef struct description {
-  rlo_shape shape;
-  bool is_numpy;
-  int64_t offset_bytes;
-  bool is_byte_swapped;
-  rlo_shape_extent extent;
-  rlo_shape_cost cost;
-  /* None for a layout with strides. */
-  int32_t num_physical_dims;
-  int64_t physical_dims[MAX_PHYSICAL_DIMS];
-} description;
-
-static int describe_numpy(const numpy_array *array, description *out) {
-  if (array->strides.is_given && array->strides.count != array->dims.count) {
-    return rlo__fail("there are %d strides, but %d dimensions",
-                     array->strides.count,
-                     array->dims.count);
-  }
-  rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
-  RLO__EXIT_TRY(rlo__check(rlo_shape_from_numpy(
-      array->type,
-      array->dims.values,
-      array->strides.is_given ? array->strides.values : NULL,
-      array->dims.count,
-      array->available_bytes,
-      &view)));
-  out->shape = view.shape;
-  out->is_numpy = true;
-  out->offset_bytes = view.offset_bytes;
-  out->is_byte_swapped = view.is_byte_swapped;
-  return RLO__EXIT_OK;
-}
-
-/* Computes the rest of the description from out->shape. */
-static rlo_status measure(description *out) {
-  RLO_TRY(rlo_shape_measure(&out->shape, &out->extent));
-  RLO_TRY(rlo_shape_predict_cost(&out->shape, &out->cost));
-  return out->shape.layout.kind != RLO_LAYOUT_DENSE
-             ? RLO_OK
-             : rlo_shape_physical_dims(&out->shape,
-                                       out->physical_dims,
-                                       MAX_PHYSICAL_DIMS,
-                                       &out->num_physical_dims);
-}
-
-static void add_numpy(rlo__report *r, const description *d) {
+static void add_numpy(rlo__report *r, const rlo_numpy_view *view) {
   RLO__REPORT(r,
-              RLO__INT("offset_bytes", NULL, d->offset_bytes),
-              RLO__BOOL("is_byte_swapped", d->is_byte_swapped));
+              RLO__INT("offset_bytes", NULL, view->offset_bytes),
+              RLO__BOOL("is_byte_swapped", view->is_byte_swapped));
   rlo__report_line(r,
                    "slot 0 at",
                    "byte %" PRId64 " from the first element",
-                   d->offset_bytes);
-  rlo__report_line(
-      r, "byte order", "%s", d->is_byte_swapped ? "swapped" : "this machine's");
+                   view->offset_bytes);
+  rlo__report_line(r,
+                   "byte order",
+                   "%s",
+                   view->is_byte_swapped ? "swapped" : "this machine's");
 }
 
-static void add_physical_dims(rlo__report *r, const description *d) {
-  if (d->shape.layout.kind == RLO_LAYOUT_DENSE) {
-    RLO__REPORT(r,
-                RLO__INTS("physical_dims",
-                          "physical dims",
-                          d->physical_dims,
-                          d->num_physical_dims));
+/* Adds none for a layout with strides. */
+static void add_physical_dims(rlo__report *r,
+                              const int64_t *dims,
+                              int32_t count) {
+  if (count >= 0) {
+    RLO__REPORT(r, RLO__INTS("physical_dims", "physical dims", dims, count));
     return;
   }
   rlo__report_line(r, "physical dims", "none: the layout has strides");
   RLO__REPORT(r, RLO__STRING("physical_dims", NULL, NULL));
 }
 
-static int describe_array(description *d, bool is_json) {
-  RLO__EXIT_TRY(rlo__check(measure(d)));
+static int describe_array(const rlo_numpy_view *view,
+                          bool is_numpy,
+                          bool is_json) {
+  const rlo_shape *shape = &view->shape;
+  rlo_shape_extent extent = {0};
+  rlo_shape_cost cost;
+  int64_t dims[MAX_PHYSICAL_DIMS];
+  int32_t num_dims = -1;
+  RLO__EXIT_TRY(rlo__check(rlo_shape_measure(shape, &extent)));
+  RLO__EXIT_TRY(rlo__check(rlo_shape_predict_cost(shape, &cost)));
+  if (shape->layout.kind == RLO_LAYOUT_DENSE) {
+    RLO__EXIT_TRY(rlo__check(
+        rlo_shape_physical_dims(shape, dims, MAX_PHYSICAL_DIMS, &num_dims)));
+  }
   /* A broadcast view has more elements than slots, and no padding. */
-  const int64_t padding = d->extent.slots - d->extent.elements;
-  const double share =
-      padding > 0 ? (double)padding / (double)d->extent.slots : 0;
+  const int64_t padding = extent.slots - extent.elements;
   rlo__report r;
   rlo__report_begin(&r, is_json, 15);
   RLO__REPORT(
       &r,
-      RLO__STRING("shape", "shape", rlo__shape_text(&d->shape)),
-      RLO__INT("rank", "rank", d->shape.rank),
-      RLO__INT("elements", "elements", d->extent.elements),
-      RLO__INT("slots", "slots", d->extent.slots),
-      RLO__INT("element_bits", "element bits", d->extent.element_bits),
-      RLO__INT("bytes", "bytes", d->extent.bytes),
-      RLO__INT("physical_bytes", "physical bytes", d->extent.physical_bytes),
-      RLO__SHARE("padding_share", "padding", share, " of the slots"));
-  if (d->is_numpy) {
-    add_numpy(&r, d);
+      RLO__STRING("shape", "shape", rlo__shape_text(shape)),
+      RLO__INT("rank", "rank", shape->rank),
+      RLO__INT("elements", "elements", extent.elements),
+      RLO__INT("slots", "slots", extent.slots),
+      RLO__INT("element_bits", "element bits", extent.element_bits),
+      RLO__INT("bytes", "bytes", extent.bytes),
+      RLO__INT("physical_bytes", "physical bytes", extent.physical_bytes),
+      RLO__SHARE("padding_share",
+                 "padding",
+                 padding > 0 ? (double)padding / (double)extent.slots : 0,
+                 " of the slots"));
+  if (is_numpy) {
+    add_numpy(&r, view);
   }
-  add_physical_dims(&r, d);
-  add_cost(&r, &d->cost);
+  add_physical_dims(&r, dims, num_dims);
+  add_cost(&r, &cost);
   rlo__report_end(&r);
   return RLO__EXIT_OK;
 }
@@ -216,7 +170,11 @@ static int describe_array(description *d, bool is_json) {
 
 /* The subject of a description: one of a text, a NumPy array and files. */
 typedef struct describe_request {
-  numpy_array numpy;
+  /* The attributes of a NumPy array; NULL: it is none. */
+  const char *numpy_type;
+  rlo__int_list dims;
+  rlo__int_list strides;
+  int64_t available_bytes;
   const char *proto_path;
   const char *hlo_path;
   /* NULL: nothing is written. */
@@ -230,11 +188,11 @@ enum { DEFAULT_TOP = 20 };
 static const rlo__option options[] = {
     RLO__OPTION_COMMON("help", HELP),
     RLO__OPTION_COMMON("json", JSON),
-    RLO__OPTION("numpy", TEXT, describe_request, numpy.type),
-    RLO__OPTION("dims", INTS, describe_request, numpy.dims),
-    RLO__OPTION("strides", INTS, describe_request, numpy.strides),
+    RLO__OPTION("numpy", TEXT, describe_request, numpy_type),
+    RLO__OPTION("dims", INTS, describe_request, dims),
+    RLO__OPTION("strides", INTS, describe_request, strides),
     RLO__OPTION_WITHIN(
-        "bytes", describe_request, numpy.available_bytes, 0, INT64_MAX),
+        "bytes", describe_request, available_bytes, 0, INT64_MAX),
     RLO__OPTION("proto", TEXT, describe_request, proto_path),
     RLO__OPTION("save-proto", TEXT, describe_request, save_path),
     RLO__OPTION("hlo", TEXT, describe_request, hlo_path),
@@ -243,19 +201,17 @@ static const rlo__option options[] = {
 
 static int check_options(const describe_request *request) {
   static const char verb[] = "describe";
-  const numpy_array *array = &request->numpy;
-  bool has_details = array->dims.is_given || array->strides.is_given ||
-                     array->available_bytes != RLO_AVAILABLE_UNKNOWN;
-  if (has_details && array->type == NULL) {
+  const bool is_numpy = request->numpy_type != NULL;
+  if (!is_numpy && (request->dims.is_given || request->strides.is_given ||
+                    request->available_bytes != RLO_AVAILABLE_UNKNOWN)) {
     return rlo__fail_usage(verb,
                            "--dims, --strides and --bytes require --numpy");
   }
-  if (array->type != NULL && !array->dims.is_given) {
+  if (is_numpy && !request->dims.is_given) {
     return rlo__fail_usage(verb, "--numpy needs --dims");
   }
-  int num_sources = (array->type != NULL) + (request->proto_path != NULL) +
-                    (request->hlo_path != NULL);
-  if (num_sources > 1) {
+  if (is_numpy + (request->proto_path != NULL) + (request->hlo_path != NULL) >
+      1) {
     return rlo__fail_usage(verb, "give one of --numpy, --proto and --hlo");
   }
   if (request->top != 0 && request->hlo_path == NULL) {
@@ -353,21 +309,42 @@ static rlo_status parse_operand(const char *text, contents *out) {
 
 /* ------------------------------------------------------------------ running */
 
+static int describe_numpy(const describe_request *request,
+                          rlo_numpy_view *out) {
+  const rlo__int_list *strides = &request->strides;
+  if (strides->is_given && strides->count != request->dims.count) {
+    return rlo__fail("there are %d strides, but %d dimensions",
+                     strides->count,
+                     request->dims.count);
+  }
+  return rlo__check(
+      rlo_shape_from_numpy(request->numpy_type,
+                           request->dims.values,
+                           strides->is_given ? strides->values : NULL,
+                           request->dims.count,
+                           request->available_bytes,
+                           out));
+}
+
+/* The array of a NumPy array, or of a tree that is one, goes to *view. */
 static int load(const describe_request *request,
                 const char *text,
-                description *d,
+                rlo_numpy_view *view,
                 contents *out) {
   if (request->proto_path != NULL) {
     return load_proto(request->proto_path, out);
   }
-  if (request->numpy.type == NULL) {
+  if (request->numpy_type == NULL) {
     return rlo__check(parse_operand(text, out));
   }
-  RLO__EXIT_TRY(describe_numpy(&request->numpy, d));
-  return rlo__check(rlo_shape_tree_make_array(&d->shape, &out->tree));
+  RLO__EXIT_TRY(describe_numpy(request, view));
+  return rlo__check(rlo_shape_tree_make_array(&view->shape, &out->tree));
 }
 
-static int describe_contents(const contents *c, description *d, bool is_json) {
+static int describe_contents(const contents *c,
+                             rlo_numpy_view *view,
+                             bool is_numpy,
+                             bool is_json) {
   if (c->program != NULL) {
     return rlo__describe_program(c->program, is_json);
   }
@@ -375,22 +352,22 @@ static int describe_contents(const contents *c, description *d, bool is_json) {
     return rlo__describe_tree(c->tree, is_json);
   }
   RLO__EXIT_TRY(
-      rlo__check(rlo_shape_tree_get_array(c->tree, NULL, 0, &d->shape)));
-  return describe_array(d, is_json);
+      rlo__check(rlo_shape_tree_get_array(c->tree, NULL, 0, &view->shape)));
+  return describe_array(view, is_numpy, is_json);
 }
 
 /* `text` is NULL unless a text is what is described. */
 static int describe(const describe_request *request,
                     const char *text,
                     bool is_json) {
-  static description d;
+  rlo_numpy_view view = RLO_NUMPY_VIEW_INIT;
   contents c = {NULL, NULL};
-  int code = load(request, text, &d, &c);
+  int code = load(request, text, &view, &c);
   if (code == RLO__EXIT_OK && request->save_path != NULL) {
     code = save_proto(request->save_path, &c);
   }
   if (code == RLO__EXIT_OK) {
-    code = describe_contents(&c, &d, is_json);
+    code = describe_contents(&c, &view, request->numpy_type != NULL, is_json);
   }
   rlo_shape_tree_release(c.tree);
   rlo_program_shape_release(c.program);
@@ -399,11 +376,11 @@ static int describe(const describe_request *request,
 
 static int run(int argc, char **argv) {
   rlo__common_options common;
-  describe_request request = {.numpy.available_bytes = RLO_AVAILABLE_UNKNOWN};
+  describe_request request = {.available_bytes = RLO_AVAILABLE_UNKNOWN};
   RLO__EXIT_TRY(
       rlo__options_take(&rlo__cmd_describe, argc, argv, &request, &common));
   RLO__EXIT_TRY(check_options(&request));
-  const bool has_text = request.numpy.type == NULL &&
+  const bool has_text = request.numpy_type == NULL &&
                         request.proto_path == NULL && request.hlo_path == NULL;
   RLO__EXIT_TRY(rlo__operands_take(
       argc, argv, has_text ? 1 : 0, "a shape, --numpy, --proto or --hlo"));

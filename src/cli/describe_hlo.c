@@ -18,7 +18,8 @@
 /* The beginning of each entry of a table of names. */
 typedef struct named {
   rlo__table_node node;
-  char *name;
+  /* Behind the entry. */
+  const char *name;
 } named;
 
 /* An array of a module: all of one shape, layout included. */
@@ -70,7 +71,6 @@ typedef struct report {
   int64_t top;
   bool is_json;
   rlo__report report;
-  bool has_module;
   int64_t num_modules;
   module current;
 } report;
@@ -80,7 +80,6 @@ typedef struct report {
 static void free_names(rlo__table *table) {
   for (named *n = rlo__table_remove_oldest(table); n != NULL;
        n = rlo__table_remove_oldest(table)) {
-    rlo__free(n->name);
     rlo__free(n);
   }
   rlo__table_deinit(table);
@@ -98,8 +97,7 @@ static void deinit_module(module *m) {
 }
 
 static bool has_name(const void *entry, const void *name) {
-  const named *n = entry;
-  return strcmp(n->name, name) == 0;
+  return strcmp(((const named *)entry)->name, name) == 0;
 }
 
 /* Finds the entry of a name, or makes one of zeros; NULL if memory ran out. */
@@ -111,14 +109,12 @@ static void *find_name(rlo__table *table, const char *name, size_t bytes) {
   if (found != NULL) {
     return found;
   }
-  named *made = rlo__alloc(bytes);
-  char *copy = made == NULL ? NULL : rlo__alloc_string(name);
-  if (copy == NULL) {
-    rlo__free(made);
-    return NULL;
+  const size_t length = strlen(name) + 1;
+  named *made = rlo__alloc(bytes + length);
+  if (made != NULL) {
+    made->name = memcpy((char *)made + bytes, name, length);
+    rlo__table_insert(table, made, key);
   }
-  made->name = copy;
-  rlo__table_insert(table, made, key);
   return made;
 }
 
@@ -374,14 +370,14 @@ static void begin_report(report *p) {
 
 /* Prints the module that has been read, if there is one. */
 static int end_module(report *r) {
-  if (!r->has_module) {
+  if (r->current.name == NULL) {
     return RLO__EXIT_OK;
   }
   const totals t = count_uses(&r->current);
   begin_report(r);
   const int code = add_module(r, &r->current, &t);
   deinit_module(&r->current);
-  r->has_module = false;
+  r->current = (module){0};
   ++r->num_modules;
   return code;
 }
@@ -397,7 +393,6 @@ static int begin_module(void *payload,
                 .has_entry = parameters != NULL};
   rlo__table_init(&m->kinds, offsetof(named, node));
   rlo__table_init(&m->computations, offsetof(named, node));
-  r->has_module = true;
   if (m->name == NULL) {
     return rlo__fail_last();
   }
@@ -412,7 +407,7 @@ static int begin_module(void *payload,
 static int begin_computation(void *payload, const char *name) {
   report *r = payload;
   module *m = &r->current;
-  if (!r->has_module) {
+  if (r->current.name == NULL) {
     RLO__EXIT_TRY(begin_module(r, "without a name", NULL, NULL));
   }
   computation *c = find_name(&m->computations, name, sizeof(*c));
@@ -450,7 +445,7 @@ int rlo__describe_hlo(const char *path, int64_t top, bool is_json) {
   if (code == RLO__EXIT_OK) {
     code = end_module(&r);
   }
-  if (r.has_module) {
+  if (r.current.name != NULL) {
     deinit_module(&r.current);
   }
   if (code == RLO__EXIT_OK && r.num_modules == 0 && bad_lines == 0) {

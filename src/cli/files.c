@@ -227,17 +227,15 @@ static int resume_part(const char *path,
 
 int rlo__output_file_begin(const char *path,
                            const rlo__output_start *start,
-                           rlo__output_file *out_file) {
-  *out_file = (rlo__output_file){.unfinished.tell = start->tell,
-                                 .unfinished.payload = start->payload};
-  if (start->has_journal) {
-    out_file->unfinished.journal_path = out_file->file.journal_path;
-  }
+                           rlo__output_file *file) {
   bool exists = false;
-  if (start->is_resumed && start->has_journal) {
-    RLO__EXIT_TRY(resume_part(path, start, out_file, &exists));
+  if (start->has_journal) {
+    file->unfinished.journal_path = file->file.journal_path;
   }
-  return exists ? RLO__EXIT_OK : begin_part(path, start, out_file);
+  if (start->is_resumed && start->has_journal) {
+    RLO__EXIT_TRY(resume_part(path, start, file, &exists));
+  }
+  return exists ? RLO__EXIT_OK : begin_part(path, start, file);
 }
 
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes) {

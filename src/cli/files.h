@@ -71,7 +71,8 @@ int rlo__output_write(const char *path,
 typedef struct rlo__output_file {
   /** file.fd is open for reading and writing at any position. */
   rlo__file_replace file;
-  /** Listed while there is a temporary file. */
+  /** Listed while there is a temporary file. The caller may set what it tells,
+   *  before the file is begun; all else begins with zeros. */
   rlo__interrupt_file unfinished;
 } rlo__output_file;
 
@@ -87,9 +88,6 @@ typedef struct rlo__output_start {
   bool has_journal;
   /** Goes on with a part that has a journal, if there is one. */
   bool is_resumed;
-  /** Both are those of rlo__interrupt_file. */
-  void (*tell)(const void *payload, bool stays);
-  const void *payload;
 } rlo__output_start;
 
 /**
@@ -100,7 +98,7 @@ typedef struct rlo__output_start {
  */
 int rlo__output_file_begin(const char *path,
                            const rlo__output_start *start,
-                           rlo__output_file *out_file);
+                           rlo__output_file *file);
 
 /** Gives the part a size: what is new is zero. */
 int rlo__output_file_resize(rlo__output_file *file, int64_t bytes);

@@ -9,8 +9,6 @@
 
 #include "base/sentence.h"
 
-static void print_line(const char *format, va_list arguments) RLO_PRINTF(1, 0);
-
 static char *held;
 static size_t held_capacity;
 static const char *place_path;
@@ -40,6 +38,8 @@ static void put_escaped(const char *text) {
   (void)rlo__sentence_escape(escaped, sizeof(escaped), text);
   put(escaped);
 }
+
+RLO_PRINTF(1, 0)
 
 static void print_line(const char *format, va_list arguments) {
   char sentence[RLO__SENTENCE_BYTES];

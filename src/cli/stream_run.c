@@ -431,11 +431,11 @@ static int begin_output(run *r, int32_t n) {
       .head = head,
       .has_journal = !r->is_in_memory && rlo__stream_has_journal(r->stream, n),
       .is_resumed = r->stream->options->is_resumed,
-      .tell = n == 0 ? rlo__stream_words_stop : NULL,
-      .payload = &r->words,
   };
   RLO__EXIT_TRY(rlo__array_make_header(
       output->path, output->shape, head, &start.head_bytes));
+  made->part.unfinished.tell = n == 0 ? rlo__stream_words_stop : NULL;
+  made->part.unfinished.payload = &r->words;
   RLO__EXIT_TRY(rlo__output_file_begin(output->path, &start, &made->part));
   made->offset_bytes = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
