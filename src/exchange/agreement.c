@@ -2,6 +2,7 @@
 #include "exchange/agreement.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,4 +124,15 @@ rlo_status rlo__agreement_result(const rlo__agreement *agreement) {
   }
   return rlo_error_set(
       (rlo_status)v->status, "rank %" PRId32 ": %s", v->rank, v->message);
+}
+
+rlo_status rlo__agreement_run(rlo__agreement *agreement) {
+  for (;;) {
+    bool is_done;
+    RLO_TRY(rlo__agreement_step(agreement, &is_done));
+    if (is_done) {
+      return rlo__agreement_result(agreement);
+    }
+    (void)sched_yield();
+  }
 }

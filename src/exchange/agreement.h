@@ -47,4 +47,8 @@ RLO_NODISCARD rlo_status rlo__agreement_step(rlo__agreement *agreement,
  *  "rank 3: ...". */
 RLO_NODISCARD rlo_status rlo__agreement_result(const rlo__agreement *agreement);
 
+/** Steps an agreement until it is done. @return what was agreed on; a failure
+ *  of the link. */
+RLO_NODISCARD rlo_status rlo__agreement_run(rlo__agreement *agreement);
+
 #endif

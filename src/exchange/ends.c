@@ -1,25 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "exchange/ends.h"
-
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/checked.h"
-#include "exchange/transfer.h"
+#include "exchange/state.h"
 #include "runtime/cl_error.h"
 
 /* ------------------------------------------------------------------ pieces */
 
 bool rlo__member_accepts(const rlo__member *member, int64_t addend) {
-  return member->is_filled &&
-         member->incoming[member->first_missing]->piece.addend == addend;
+  return member->is_filled && member->missing->piece.addend == addend;
 }
 
-void rlo__member_set_placed(rlo__member *member, const rlo__message *message) {
-  member->is_placed[message->number] = true;
-  while (member->first_missing < member->num_incoming &&
-         member->is_placed[member->first_missing]) {
-    ++member->first_missing;
+void rlo__message_count(const rlo__message *message,
+                        int64_t *messages,
+                        int64_t *bytes) {
+  *messages += 1;
+  *bytes += message->piece.bytes;
+}
+
+/* Counts a message that is through. */
+static void count_moved(rlo_exchange *x, const rlo__message *m) {
+  rlo_exchange_info *info = &x->info;
+  if (m->members[RLO__SENDS] == m->members[RLO__RECEIVES]) {
+    return;
   }
+  if (m->members[RLO__SENDS] >= 0) {
+    rlo__message_count(m, &info->messages_sent, &info->bytes_sent);
+  }
+  if (m->members[RLO__RECEIVES] >= 0) {
+    rlo__message_count(m, &info->messages_received, &info->bytes_received);
+  }
+  if (m->members[RLO__RECEIVES] < 0) {
+    rlo__message_count(m, &info->link_messages_sent, &info->link_bytes_sent);
+  } else if (m->members[RLO__SENDS] < 0) {
+    rlo__message_count(
+        m, &info->link_messages_received, &info->link_bytes_received);
+  }
+}
+
+void rlo__exchange_set_placed(rlo_exchange *exchange, rlo__message *message) {
+  rlo__member *p = &exchange->members[message->members[RLO__RECEIVES]];
+  message->is_placed = true;
+  while (p->missing != NULL && p->missing->is_placed) {
+    p->missing = p->missing->next;
+  }
+  count_moved(exchange, message);
 }
 
 rlo_status rlo__task_run(const rlo__task *task,
@@ -45,7 +71,7 @@ rlo_status rlo__task_run(const rlo__task *task,
   return status;
 }
 
-/* ----------------------------------------------------------------- helpers */
+/* ------------------------------------------------------------------- slots */
 
 bool rlo__ends_is_complete(rlo_exchange *x, cl_event *event) {
   if (*event == NULL) {
@@ -68,96 +94,85 @@ bool rlo__ends_is_complete(rlo_exchange *x, cl_event *event) {
   return true;
 }
 
-static rlo__member *find_member(const rlo_exchange *x,
-                                int32_t direction,
-                                const rlo__end *e) {
-  return &x->members[direction == RLO__SENDS ? e->message->from
-                                             : e->message->to];
+/* Gives a free slot to the next message of its direction. */
+static void take_slot(rlo_exchange *x, int32_t direction, rlo__end *e) {
+  while (x->next[direction] < x->messages.count && e->message == NULL) {
+    rlo__message *m = &x->messages.items[x->next[direction]++];
+    if (!rlo__message_needs_slot(m, direction)) {
+      continue;
+    }
+    rlo__member *p = &x->members[m->members[direction]];
+    *e = (rlo__end){.message = m,
+                    .direction = direction,
+                    .member = p,
+                    .own = p->scratch->memory[e - x->ends],
+                    .data = {.place = p->place,
+                             .buffer = p->scratch->buffers[e - x->ends]}};
+    if (direction == RLO__SENDS) {
+      m->sender = e;
+    }
+    x->has_moved = true;
+  }
 }
 
-static const rlo__scratch *find_scratch(const rlo_exchange *x,
-                                        int32_t direction,
-                                        const rlo__end *e) {
-  return &x->scratches[find_member(x, direction, e)->scratch];
+static bool is_send(const rlo__end *e) {
+  return e->direction == RLO__SENDS;
 }
 
-static ptrdiff_t slot_of(const rlo_exchange *x,
-                         int32_t direction,
-                         const rlo__end *e) {
-  return e - x->ends[direction];
-}
-
-static cl_mem find_buffer(const rlo_exchange *x,
-                          int32_t direction,
-                          const rlo__end *e) {
-  return find_scratch(x, direction, e)
-      ->buffers[direction][slot_of(x, direction, e)];
-}
-
-/* The message of an end, in the place of its member. */
-static rlo__memory memory_of(const rlo_exchange *x,
-                             int32_t direction,
-                             const rlo__end *e) {
-  return (rlo__memory){.place = find_member(x, direction, e)->place,
-                       .host = e->data,
-                       .buffer = find_buffer(x, direction, e)};
+static bool is_on_host(const rlo__end *e) {
+  return e->member->place->context == NULL;
 }
 
 /* The sending end of what two members send each other, once it is packed. */
-static rlo__end *find_sender(rlo_exchange *x, const rlo__message *m) {
-  for (int32_t slot = 0; slot < x->num_slots; ++slot) {
-    rlo__end *e = &x->ends[RLO__SENDS][slot];
-    if (e->message == m && e->phase == RLO__PHASE_READY) {
-      return e;
-    }
-  }
-  return NULL;
+static rlo__end *find_sender(const rlo__message *m) {
+  return m->sender != NULL && m->sender->phase == RLO__PHASE_READY ? m->sender
+                                                                   : NULL;
 }
 
 /* Counts the memory of a message, from here to where it leaves. */
-static void use_memory(rlo_exchange *x, int32_t direction, rlo__end *e) {
+static void use_memory(rlo_exchange *x, rlo__end *e) {
   if (e->is_counted) {
     return;
   }
-  bool is_host = find_scratch(x, direction, e)->context == NULL;
   int64_t *peak =
-      is_host ? &x->info.host_scratch_peak : &x->info.device_scratch_peak;
-  int64_t *in_use = &x->scratch_in_use[is_host ? 0 : 1];
+      is_on_host(e) ? &x->info.host_scratch_peak : &x->info.device_scratch_peak;
+  int64_t *in_use = &x->scratch_in_use[is_on_host(e) ? 0 : 1];
   e->is_counted = true;
   *in_use += e->message->piece.bytes;
   *peak = rlo__max(*peak, *in_use);
 }
 
-static void free_slot(rlo_exchange *x, int32_t direction, rlo__end *e) {
+static void free_slot(rlo_exchange *x, rlo__end *e) {
   if (e->is_counted) {
-    bool is_host = find_scratch(x, direction, e)->context == NULL;
-    x->scratch_in_use[is_host ? 0 : 1] -= e->message->piece.bytes;
+    x->scratch_in_use[is_on_host(e) ? 0 : 1] -= e->message->piece.bytes;
   }
-  if (e->uses_spare && direction == RLO__RECEIVES) {
-    x->is_spare_used = false;
+  if (x->spare_user[e->direction] == e) {
+    x->spare_user[e->direction] = NULL;
+  }
+  if (is_send(e)) {
+    e->message->sender = NULL;
   }
   *e = (rlo__end){0};
   x->has_moved = true;
 }
 
-static rlo_status map(rlo_exchange *x,
-                      int32_t direction,
-                      cl_map_flags flags,
-                      rlo__end *e) {
-  cl_command_queue queue = find_member(x, direction, e)->place->queue;
+/* Maps the buffer after the last command enqueued for it. */
+static rlo_status map(rlo__end *e) {
+  cl_command_queue queue = e->member->place->queue;
   cl_event packed = e->event;
   cl_int code;
   e->event = NULL;
-  e->mapped = clEnqueueMapBuffer(queue,
-                                 find_buffer(x, direction, e),
-                                 CL_FALSE,
-                                 flags,
-                                 0,
-                                 (size_t)e->message->piece.bytes,
-                                 packed != NULL ? 1 : 0,
-                                 packed != NULL ? &packed : NULL,
-                                 &e->event,
-                                 &code);
+  e->mapped = clEnqueueMapBuffer(
+      queue,
+      e->data.buffer,
+      CL_FALSE,
+      is_send(e) ? CL_MAP_READ : CL_MAP_WRITE_INVALIDATE_REGION,
+      0,
+      (size_t)e->message->piece.bytes,
+      packed != NULL ? 1 : 0,
+      packed != NULL ? &packed : NULL,
+      &e->event,
+      &code);
   if (packed != NULL) {
     (void)clReleaseEvent(packed);
   }
@@ -166,23 +181,20 @@ static rlo_status map(rlo_exchange *x,
     e->event = NULL;
     return rlo__cl_error_check("clEnqueueMapBuffer", code);
   }
-  e->data = e->mapped;
+  e->data.host = e->mapped;
   e->phase = RLO__PHASE_MAPPING;
   return RLO_CL(clFlush, queue);
 }
 
-static rlo_status unmap(rlo_exchange *x,
-                        int32_t direction,
-                        rlo__end *e,
-                        cl_event *out_event) {
+static rlo_status unmap(rlo__end *e, cl_event *out_event) {
   if (e->mapped == NULL) {
     return RLO_OK;
   }
   void *mapped = e->mapped;
   e->mapped = NULL;
   return RLO_CL(clEnqueueUnmapMemObject,
-                find_member(x, direction, e)->place->queue,
-                find_buffer(x, direction, e),
+                e->member->place->queue,
+                e->data.buffer,
                 mapped,
                 0,
                 NULL,
@@ -190,8 +202,7 @@ static rlo_status unmap(rlo_exchange *x,
 }
 
 /* The end's message is through, but for what its queue still does. */
-static void leave(rlo_exchange *x, int32_t direction, rlo__end *e) {
-  cl_command_queue queue = find_member(x, direction, e)->place->queue;
+static void leave(rlo_exchange *x, rlo__end *e) {
   e->phase = RLO__PHASE_LEAVING;
   x->has_moved = true;
   if (e->mapped == NULL) {
@@ -201,192 +212,164 @@ static void leave(rlo_exchange *x, int32_t direction, rlo__end *e) {
     (void)clReleaseEvent(e->event);
     e->event = NULL;
   }
-  rlo_status status = unmap(x, direction, e, &e->event);
-  rlo__exchange_fail(x, status == RLO_OK ? RLO_CL(clFlush, queue) : status);
+  rlo_status status = unmap(e, &e->event);
+  rlo__exchange_fail(
+      x, status == RLO_OK ? RLO_CL(clFlush, e->member->place->queue) : status);
 }
 
 /* The message of a member is read: its sending end leaves. */
 static void leave_sender(rlo_exchange *x, const rlo__message *m) {
-  rlo__end *sender = find_sender(x, m);
+  rlo__end *sender = find_sender(m);
   if (sender != NULL) {
-    leave(x, RLO__SENDS, sender);
+    leave(x, sender);
   }
 }
 
-/* ------------------------------------------------------------------- counts */
+/* ---------------------------------------------------------------- the link */
 
-static void count_sent(rlo_exchange *x, const rlo__message *m) {
-  ++x->info.messages_sent;
-  x->info.bytes_sent += m->piece.bytes;
-  if (m->route == RLO__ROUTE_LINK) {
-    ++x->info.link_messages_sent;
-    x->info.link_bytes_sent += m->piece.bytes;
+/* Starts the transfer of an end, if all before it are started. */
+static rlo_status start_transfer(rlo_exchange *x, rlo__end *e) {
+  const rlo__message *m = e->message;
+  const rlo_exchange_link *link = &x->link;
+  const int32_t slot = (int32_t)(e - x->ends);
+  void *data = e->data.host;
+  if (m->turn != x->turns[e->direction]) {
+    return RLO_OK;
   }
-}
-
-static void count_received(rlo_exchange *x, const rlo__message *m) {
-  ++x->info.messages_received;
-  x->info.bytes_received += m->piece.bytes;
-  if (m->route == RLO__ROUTE_LINK) {
-    ++x->info.link_messages_received;
-    x->info.link_bytes_received += m->piece.bytes;
-  }
-}
-
-/* ------------------------------------------------------------------- sends */
-
-/* Sends for a rank that has failed: the contents do not matter. */
-static void begin_failed_send(rlo_exchange *x, rlo__end *e) {
-  const rlo__scratch *scratch = find_scratch(x, RLO__SENDS, e);
-  e->data = scratch->context != NULL
-                ? x->spare[RLO__SENDS]
-                : scratch->memory[RLO__SENDS][slot_of(x, RLO__SENDS, e)];
-  e->phase = RLO__PHASE_READY;
-}
-
-static rlo_status enqueue_pack(rlo_exchange *x, rlo__end *e) {
-  const rlo__member *p = find_member(x, RLO__SENDS, e);
-  const rlo__memory message = memory_of(x, RLO__SENDS, e);
-  RLO_TRY(rlo__task_run(&e->message->pack, &p->src, &message, NULL, &e->event));
+  RLO_TRY(RLO__CALLBACK(
+      is_send(e)
+          ? link->start_send(link->payload, slot, m->rank, data, m->piece.bytes)
+          : link->start_receive(
+                link->payload, slot, m->rank, data, m->piece.bytes),
+      "the link, %s rank %" PRId32,
+      is_send(e) ? "to" : "from",
+      m->rank));
+  ++x->turns[e->direction];
+  e->phase = RLO__PHASE_MOVING;
   x->has_moved = true;
-  if (e->message->route == RLO__ROUTE_COPY) {
-    e->phase = RLO__PHASE_READY;
-    return RLO_CL(clFlush, p->place->queue);
-  }
-  return map(x, RLO__SENDS, CL_MAP_READ, e);
-}
-
-static void begin_send(rlo_exchange *x, rlo__end *e) {
-  const rlo__scratch *scratch = find_scratch(x, RLO__SENDS, e);
-  const rlo__task *pack = &e->message->pack;
-  if (rlo__exchange_has_failed(x)) {
-    begin_failed_send(x, e);
-    return;
-  }
-  if (scratch->context != NULL) {
-    use_memory(x, RLO__SENDS, e);
-    rlo__exchange_fail(x, enqueue_pack(x, e));
-    return;
-  }
-  const rlo__memory *src = &find_member(x, RLO__SENDS, e)->src;
-  if (pack->is_run) {
-    /* The source is the message. Nobody writes what `data` of a send is. */
-    e->data = (char *)src->host + pack->run_src_offset;
-    e->phase = RLO__PHASE_READY;
-    x->has_moved = true;
-    return;
-  }
-  if (x->has_computed) {
-    return;
-  }
-  x->has_computed = true;
-  use_memory(x, RLO__SENDS, e);
-  e->data = scratch->memory[RLO__SENDS][slot_of(x, RLO__SENDS, e)];
-  e->phase = RLO__PHASE_READY;
-  const rlo__memory message = memory_of(x, RLO__SENDS, e);
-  rlo__exchange_fail(x, rlo__task_run(pack, src, &message, NULL, &e->event));
-}
-
-static rlo_status step_send(rlo_exchange *x, rlo__end *e) {
-  bool is_link = e->message->route == RLO__ROUTE_LINK;
-  bool is_done = false;
-  switch (e->phase) {
-    case RLO__PHASE_BEGIN:
-      begin_send(x, e);
-      break;
-    case RLO__PHASE_MAPPING:
-      if (rlo__ends_is_complete(x, &e->event)) {
-        e->phase = RLO__PHASE_READY;
-        if (rlo__exchange_has_failed(x)) {
-          begin_failed_send(x, e);
-        }
-      }
-      break;
-    case RLO__PHASE_READY:
-      if (is_link) {
-        return rlo__transfer_start(x, RLO__SENDS, e);
-      }
-      if (rlo__exchange_has_failed(x)) {
-        leave(x, RLO__SENDS, e);
-      }
-      break;
-    case RLO__PHASE_MOVING:
-      RLO_TRY(rlo__transfer_test(x, RLO__SENDS, e, &is_done));
-      if (is_done) {
-        count_sent(x, e->message);
-        leave(x, RLO__SENDS, e);
-      }
-      break;
-    case RLO__PHASE_ARRIVED:
-    case RLO__PHASE_LEAVING:
-      if (rlo__ends_is_complete(x, &e->event)) {
-        free_slot(x, RLO__SENDS, e);
-      }
-      break;
-  }
   return RLO_OK;
 }
 
-/* ---------------------------------------------------------------- receives */
+/* Says that a message was read, if it is open. */
+static rlo_status close_message(rlo_exchange *x, rlo__end *e) {
+  if (!e->is_open) {
+    return RLO_OK;
+  }
+  e->is_open = false;
+  return RLO__CALLBACK(x->link.close(x->link.payload, (int32_t)(e - x->ends)),
+                       "the link's close");
+}
 
-/* Receives for a rank that has failed: one after the other, what the other
- * ranks send. */
-static void begin_failed_receive(rlo_exchange *x, rlo__end *e) {
-  const rlo__scratch *scratch = find_scratch(x, RLO__RECEIVES, e);
+/* Finds where a message is that was received: `data` may become memory of the
+ * sender's, until it is closed, where a member on the host reads it. */
+static rlo_status open_message(rlo_exchange *x, rlo__end *e) {
+  const void *data = e->data.host;
+  if (x->link.open == NULL) {
+    return RLO_OK;
+  }
+  RLO_TRY(RLO__CALLBACK(
+      x->link.open(x->link.payload, (int32_t)(e - x->ends), &data),
+      "the link's open"));
+  e->is_open = true;
+  if (data == e->data.host) {
+    return close_message(x, e);
+  }
+  if (!is_on_host(e)) {
+    /* A device reads what is in its own memory. */
+    memcpy(e->data.host, data, (size_t)e->message->piece.bytes);
+    return close_message(x, e);
+  }
+  /* Nobody writes what `data` of an open message is. */
+  e->data.host = (void *)(uintptr_t)data;
+  e->is_in_place = false;
+  return RLO_OK;
+}
+
+static rlo_status test_transfer(rlo_exchange *x, rlo__end *e) {
+  bool is_done = false;
+  RLO_TRY(RLO__CALLBACK(
+      x->link.test(x->link.payload, (int32_t)(e - x->ends), &is_done),
+      "the link's test"));
+  if (!is_done) {
+    return RLO_OK;
+  }
+  if (is_send(e)) {
+    count_moved(x, e->message);
+    leave(x, e);
+    return RLO_OK;
+  }
+  e->phase = RLO__PHASE_ARRIVED;
+  x->has_moved = true;
+  return open_message(x, e);
+}
+
+/* ------------------------------------------------------------------ phases */
+
+/* Takes part for a rank that has failed: the contents do not matter. What is
+ * sent or received for a device uses the spare memory, one after the other. */
+static void begin_failed(rlo_exchange *x, rlo__end *e) {
+  const int32_t direction = e->direction;
   if (e->message->route != RLO__ROUTE_LINK) {
-    leave(x, RLO__RECEIVES, e);
-  } else if (scratch->context == NULL) {
-    e->data = scratch->memory[RLO__RECEIVES][slot_of(x, RLO__RECEIVES, e)];
+    leave(x, e);
+  } else if (is_on_host(e)) {
+    e->data.host = e->own;
     e->phase = RLO__PHASE_READY;
-  } else if (!x->is_spare_used && e->message->turn == x->turns[RLO__RECEIVES]) {
-    x->is_spare_used = true;
-    e->uses_spare = true;
-    e->data = x->spare[RLO__RECEIVES];
+  } else if (x->spare_user[direction] == NULL &&
+             e->message->turn == x->turns[direction]) {
+    x->spare_user[direction] = e;
+    e->data.host = x->spare[direction];
     e->phase = RLO__PHASE_READY;
   }
 }
 
-static void begin_receive(rlo_exchange *x, rlo__end *e) {
-  const rlo__scratch *scratch = find_scratch(x, RLO__RECEIVES, e);
-  if (rlo__exchange_has_failed(x)) {
-    begin_failed_receive(x, e);
+static rlo_status begin_on_device(rlo_exchange *x, rlo__end *e) {
+  use_memory(x, e);
+  if (is_send(e)) {
+    RLO_TRY(rlo__task_run(&e->message->tasks[RLO__SENDS],
+                          &e->member->src,
+                          &e->data,
+                          NULL,
+                          &e->event));
+    x->has_moved = true;
+  }
+  if (e->message->route == RLO__ROUTE_COPY) {
+    e->phase = RLO__PHASE_READY;
+    return RLO_CL(clFlush, e->member->place->queue);
+  }
+  return map(e);
+}
+
+static void begin_on_host(rlo_exchange *x, rlo__end *e) {
+  const rlo__task *task = &e->message->tasks[e->direction];
+  const rlo__memory *side = is_send(e) ? &e->member->src : &e->member->dst;
+  if (!is_send(e) && e->message->route != RLO__ROUTE_LINK) {
+    /* Read where the sender has it. */
+    e->phase = RLO__PHASE_READY;
     return;
   }
-  rlo__member *p = find_member(x, RLO__RECEIVES, e);
-  const rlo__task *place = &e->message->place;
-  if (scratch->context == NULL && e->message->route == RLO__ROUTE_LINK &&
-      place->is_run) {
-    /* Into the destination, once that has its fill. */
-    if (p->is_filled) {
-      e->is_in_place = true;
-      e->data = (char *)p->dst.host + place->run_dst_offset;
-      e->phase = RLO__PHASE_READY;
-    }
+  if (is_send(e) ? x->has_computed && !task->is_run
+                 : task->is_run && !e->member->is_filled) {
     return;
   }
   e->phase = RLO__PHASE_READY;
-  if (scratch->context == NULL) {
-    if (e->message->route == RLO__ROUTE_LINK) {
-      use_memory(x, RLO__RECEIVES, e);
-      e->data = scratch->memory[RLO__RECEIVES][slot_of(x, RLO__RECEIVES, e)];
-    }
+  if (task->is_run) {
+    /* Nobody writes what `data` of a send is. */
+    e->is_in_place = true;
+    e->data.host = (char *)side->host + task->run_offset;
+    x->has_moved = true;
     return;
   }
-  use_memory(x, RLO__RECEIVES, e);
-  if (e->message->route != RLO__ROUTE_COPY) {
-    rlo__exchange_fail(
-        x, map(x, RLO__RECEIVES, CL_MAP_WRITE_INVALIDATE_REGION, e));
-    e->phase = e->mapped != NULL ? RLO__PHASE_MAPPING : RLO__PHASE_BEGIN;
+  use_memory(x, e);
+  e->data.host = e->own;
+  if (is_send(e)) {
+    x->has_computed = true;
+    rlo__exchange_fail(x, rlo__task_run(task, side, &e->data, NULL, &e->event));
   }
 }
 
 /* From a member of this process; its end stays until the message is read. */
 static void meet_sender(rlo_exchange *x, rlo__end *e) {
-  rlo__end *sender = find_sender(x, e->message);
-  if (rlo__exchange_has_failed(x)) {
-    leave(x, RLO__RECEIVES, e);
-    return;
-  }
+  rlo__end *sender = find_sender(e->message);
   if (sender == NULL) {
     return;
   }
@@ -395,25 +378,25 @@ static void meet_sender(rlo_exchange *x, rlo__end *e) {
       return;
     }
     x->has_computed = true;
-    memcpy(e->data, sender->data, (size_t)e->message->piece.bytes);
-    leave(x, RLO__SENDS, sender);
+    memcpy(e->data.host, sender->data.host, (size_t)e->message->piece.bytes);
+    leave(x, sender);
   } else {
-    e->data = sender->data;
+    e->data.host = sender->data.host;
   }
   e->phase = RLO__PHASE_ARRIVED;
   x->has_moved = true;
 }
 
 /* From the sender's buffer, on the receiver's queue. */
-static rlo_status enqueue_copy(rlo_exchange *x, rlo__end *e) {
-  const rlo__end *sender = find_sender(x, e->message);
+static rlo_status enqueue_copy(const rlo__end *e) {
+  const rlo__end *sender = find_sender(e->message);
   if (sender == NULL) {
     return RLO_FAIL(RLO_INTERNAL, "a message arrived before it was packed");
   }
   return RLO_CL(clEnqueueCopyBuffer,
-                find_member(x, RLO__RECEIVES, e)->place->queue,
-                find_buffer(x, RLO__SENDS, sender),
-                find_buffer(x, RLO__RECEIVES, e),
+                e->member->place->queue,
+                sender->data.buffer,
+                e->data.buffer,
                 0,
                 0,
                 (size_t)e->message->piece.bytes,
@@ -422,56 +405,55 @@ static rlo_status enqueue_copy(rlo_exchange *x, rlo__end *e) {
                 NULL);
 }
 
-static rlo_status enqueue_place(rlo_exchange *x, rlo__end *e) {
-  const rlo__member *p = find_member(x, RLO__RECEIVES, e);
-  const rlo__memory message = memory_of(x, RLO__RECEIVES, e);
-  RLO_TRY(unmap(x, RLO__RECEIVES, e, NULL));
+static rlo_status enqueue_place(rlo__end *e) {
+  RLO_TRY(unmap(e, NULL));
   if (e->message->route == RLO__ROUTE_COPY) {
-    RLO_TRY(enqueue_copy(x, e));
+    RLO_TRY(enqueue_copy(e));
   }
-  RLO_TRY(
-      rlo__task_run(&e->message->place, &message, &p->dst, NULL, &e->event));
-  return RLO_CL(clFlush, p->place->queue);
+  RLO_TRY(rlo__task_run(&e->message->tasks[RLO__RECEIVES],
+                        &e->data,
+                        &e->member->dst,
+                        NULL,
+                        &e->event));
+  return RLO_CL(clFlush, e->member->place->queue);
 }
 
 static void place(rlo_exchange *x, rlo__end *e) {
-  rlo__member *p = find_member(x, RLO__RECEIVES, e);
-  const rlo__message *m = e->message;
-  if (p->place->context != NULL) {
-    rlo__exchange_fail(x, enqueue_place(x, e));
+  rlo__message *m = e->message;
+  if (!is_on_host(e)) {
+    rlo__exchange_fail(x, enqueue_place(e));
   } else if (!e->is_in_place) {
     if (x->has_computed) {
       return;
     }
     x->has_computed = true;
-    const rlo__memory message = memory_of(x, RLO__RECEIVES, e);
-    rlo__exchange_fail(
-        x, rlo__task_run(&m->place, &message, &p->dst, NULL, &e->event));
+    rlo__exchange_fail(x,
+                       rlo__task_run(&m->tasks[RLO__RECEIVES],
+                                     &e->data,
+                                     &e->member->dst,
+                                     NULL,
+                                     &e->event));
     if (m->route == RLO__ROUTE_STAGED) {
       leave_sender(x, m);
     }
   }
-  rlo__member_set_placed(p, m);
-  count_received(x, m);
-  if (m->route != RLO__ROUTE_LINK) {
-    count_sent(x, m);
-  }
+  rlo__exchange_set_placed(x, m);
   e->phase = RLO__PHASE_LEAVING;
   x->has_moved = true;
 }
 
-static void finish_receive(rlo_exchange *x, rlo__end *e) {
-  if (e->message->route == RLO__ROUTE_COPY) {
-    leave_sender(x, e->message);
-  }
-  free_slot(x, RLO__RECEIVES, e);
-}
-
-static rlo_status step_receive(rlo_exchange *x, rlo__end *e) {
-  bool is_done = false;
+static rlo_status step_end(rlo_exchange *x, rlo__end *e) {
+  const rlo__message *m = e->message;
+  const bool has_failed = rlo__exchange_has_failed(x);
   switch (e->phase) {
     case RLO__PHASE_BEGIN:
-      begin_receive(x, e);
+      if (has_failed) {
+        begin_failed(x, e);
+      } else if (is_on_host(e)) {
+        begin_on_host(x, e);
+      } else {
+        rlo__exchange_fail(x, begin_on_device(x, e));
+      }
       break;
     case RLO__PHASE_MAPPING:
       if (rlo__ends_is_complete(x, &e->event)) {
@@ -480,31 +462,30 @@ static rlo_status step_receive(rlo_exchange *x, rlo__end *e) {
       }
       break;
     case RLO__PHASE_READY:
-      if (e->message->route == RLO__ROUTE_LINK) {
-        return rlo__transfer_start(x, RLO__RECEIVES, e);
+      if (m->route == RLO__ROUTE_LINK) {
+        return start_transfer(x, e);
       }
-      meet_sender(x, e);
+      if (has_failed) {
+        leave(x, e);
+      } else if (!is_send(e)) {
+        meet_sender(x, e);
+      }
       break;
     case RLO__PHASE_MOVING:
-      RLO_TRY(rlo__transfer_test(x, RLO__RECEIVES, e, &is_done));
-      if (is_done) {
-        e->phase = RLO__PHASE_ARRIVED;
-        x->has_moved = true;
-        return rlo__transfer_open(x, e);
-      }
-      break;
+      return test_transfer(x, e);
     case RLO__PHASE_ARRIVED:
-      if (rlo__exchange_has_failed(x)) {
-        leave(x, RLO__RECEIVES, e);
-      } else if (rlo__member_accepts(find_member(x, RLO__RECEIVES, e),
-                                     e->message->piece.addend)) {
+      if (has_failed) {
+        leave(x, e);
+      } else if (rlo__member_accepts(e->member, m->piece.addend)) {
         place(x, e);
       }
-      return e->phase == RLO__PHASE_LEAVING ? rlo__transfer_close(x, e)
-                                            : RLO_OK;
+      return e->phase == RLO__PHASE_LEAVING ? close_message(x, e) : RLO_OK;
     case RLO__PHASE_LEAVING:
       if (rlo__ends_is_complete(x, &e->event)) {
-        finish_receive(x, e);
+        if (!is_send(e) && m->route == RLO__ROUTE_COPY) {
+          leave_sender(x, m);
+        }
+        free_slot(x, e);
       }
       break;
   }
@@ -515,51 +496,44 @@ static rlo_status step_receive(rlo_exchange *x, rlo__end *e) {
 
 rlo_status rlo__ends_step(rlo_exchange *x, int32_t direction) {
   for (int32_t slot = 0; slot < x->num_slots; ++slot) {
-    rlo__end *e = &x->ends[direction][slot];
-    if (e->message == NULL && x->next[direction] < x->counts[direction]) {
-      e->message = x->lists[direction][x->next[direction]++];
-      x->has_moved = true;
-    }
+    rlo__end *e = &x->ends[direction * x->num_slots + slot];
+    take_slot(x, direction, e);
     if (e->message != NULL) {
-      RLO_TRY(direction == RLO__SENDS ? step_send(x, e) : step_receive(x, e));
+      RLO_TRY(step_end(x, e));
     }
   }
   return RLO_OK;
 }
 
-bool rlo__ends_is_over(const rlo_exchange *x, int32_t direction) {
-  for (int32_t slot = 0; slot < x->num_slots; ++slot) {
-    if (x->ends[direction][slot].message != NULL) {
+bool rlo__ends_is_over(const rlo_exchange *x) {
+  for (int32_t n = 0; n < 2 * x->num_slots; ++n) {
+    if (x->ends[n].message != NULL) {
       return false;
     }
   }
-  return x->next[direction] == x->counts[direction];
+  return x->next[RLO__SENDS] == x->messages.count &&
+         x->next[RLO__RECEIVES] == x->messages.count;
 }
 
 cl_event rlo__ends_find_event(const rlo_exchange *x) {
-  for (int32_t direction = 0; direction < 2; ++direction) {
-    for (int32_t slot = 0; slot < x->num_slots; ++slot) {
-      const rlo__end *e = &x->ends[direction][slot];
-      if (e->event != NULL && e->phase != RLO__PHASE_READY) {
-        return e->event;
-      }
+  for (int32_t n = 0; n < 2 * x->num_slots; ++n) {
+    if (x->ends[n].event != NULL && x->ends[n].phase != RLO__PHASE_READY) {
+      return x->ends[n].event;
     }
   }
   return NULL;
 }
 
 void rlo__ends_abandon(rlo_exchange *x) {
-  for (int32_t direction = 0; direction < 2; ++direction) {
-    for (int32_t slot = 0; slot < x->num_slots; ++slot) {
-      rlo__end *e = &x->ends[direction][slot];
-      if (e->message != NULL) {
-        leave(x, direction, e);
-        if (e->event != NULL) {
-          (void)clWaitForEvents(1, &e->event);
-          (void)clReleaseEvent(e->event);
-        }
-        free_slot(x, direction, e);
+  for (int32_t n = 0; n < 2 * x->num_slots; ++n) {
+    rlo__end *e = &x->ends[n];
+    if (e->message != NULL) {
+      leave(x, e);
+      if (e->event != NULL) {
+        (void)clWaitForEvents(1, &e->event);
+        (void)clReleaseEvent(e->event);
       }
+      free_slot(x, e);
     }
   }
 }

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/options.h"
 #include "base/threshold.h"
-#include "exchange/run.h"
+#include "exchange/state.h"
 #include "relayout/text.h"
 #include "relayout/xla/shape_util.h"
 #include "runtime/context.h"
@@ -69,24 +69,18 @@ static rlo_status check_options(rlo_exchange_options *o) {
   return RLO_OK;
 }
 
-static uint64_t hash_shape(uint64_t seed, const rlo_shape *shape) {
+/* Of long texts the beginning. */
+static void hash_side(const rlo_shape *shape,
+                      const rlo_sharding *sharding,
+                      rlo__hash *hash) {
   char text[4096];
   size_t length = rlo_shape_format(shape, text, sizeof text);
-  rlo__hash hash = rlo__hash_init(seed);
-  rlo__hash_bytes(&hash, text, rlo__min_size(length, sizeof text - 1));
-  return rlo__hash_finish_u64(&hash);
+  rlo__hash_bytes(hash, text, rlo__min_size(length, sizeof text - 1));
+  length = rlo_sharding_format(sharding, text, sizeof text);
+  rlo__hash_bytes(hash, text, rlo__min_size(length, sizeof text - 1));
 }
 
-static uint64_t hash_sharding(uint64_t seed, const rlo_sharding *sharding) {
-  char text[4096];
-  size_t length = rlo_sharding_format(sharding, text, sizeof text);
-  rlo__hash hash = rlo__hash_init(seed);
-  rlo__hash_bytes(&hash, text, rlo__min_size(length, sizeof text - 1));
-  return rlo__hash_finish_u64(&hash);
-}
-
-/* Hashes the settings that have to be the same on all ranks, and of long texts
- * the beginning. */
+/* Hashes the settings that have to be the same on all ranks. */
 static uint64_t hash_options(const rlo_exchange_options *o) {
   const rlo_redistribution *plan = o->plan;
   rlo__hash hash = rlo__hash_init(0x657863);
@@ -95,11 +89,9 @@ static uint64_t hash_options(const rlo_exchange_options *o) {
   for (int32_t k = 0; k < plan->rank; ++k) {
     rlo__hash_i64(&hash, plan->from[k]);
   }
-  uint64_t seed = rlo__hash_finish_u64(&hash);
-  seed = hash_shape(seed, &plan->source_shape);
-  seed = hash_shape(seed, &plan->destination_shape);
-  seed = hash_sharding(seed, plan->sharding[0]);
-  return hash_sharding(seed, plan->sharding[1]);
+  hash_side(&plan->source_shape, plan->sharding[0], &hash);
+  hash_side(&plan->destination_shape, plan->sharding[1], &hash);
+  return rlo__hash_finish_u64(&hash);
 }
 
 /* ----------------------------------------------------------------- members */
@@ -145,16 +137,15 @@ static rlo_status measure_shard(const rlo_sharding *sharding,
   return rlo_shape_array_size(&shard, out_bytes);
 }
 
-/* Finds the scratch of a context, or makes it. */
-static int32_t find_scratch(rlo_exchange *x, rlo_context *context) {
+/* Finds the scratch of a context, or of the host; or makes it. */
+static rlo__scratch *find_scratch(rlo_exchange *x, rlo_context *context) {
   int32_t n = 0;
   while (n < x->num_scratches && x->scratches[n].context != context) {
     ++n;
   }
-  if (n == x->num_scratches) {
-    x->scratches[x->num_scratches++].context = context;
-  }
-  return n;
+  x->num_scratches += n == x->num_scratches;
+  x->scratches[n].context = context;
+  return &x->scratches[n];
 }
 
 static rlo_status init_member(rlo_exchange *x,
@@ -179,78 +170,43 @@ static rlo_status init_member(rlo_exchange *x,
 static rlo_status init_members(rlo_exchange *x, const rlo_exchange_options *o) {
   size_t count = (size_t)o->num_members;
   x->members = rlo__alloc_array(count, sizeof *x->members);
-  x->scratches = rlo__alloc_array(count, sizeof *x->scratches);
+  x->scratches = rlo__alloc_array(count + 1, sizeof *x->scratches);
   if (x->members == NULL || x->scratches == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  for (; x->num_members < o->num_members; ++x->num_members) {
-    rlo_status status = init_member(
-        x, &o->members[x->num_members], &x->members[x->num_members]);
-    if (status != RLO_OK) {
-      ++x->num_members;
-      return rlo__status_prefix(
-          status, "member %" PRId64 ": ", x->num_members - 1);
-    }
+  x->num_members = o->num_members;
+  for (int64_t k = 0; k < x->num_members; ++k) {
+    RLO_TRY(rlo__status_prefix(init_member(x, &o->members[k], &x->members[k]),
+                               "member %" PRId64 ": ",
+                               k));
   }
   return RLO_OK;
 }
 
 /* ---------------------------------------------------------------- messages */
 
-static rlo_status count_incoming(rlo_exchange *x) {
-  for (size_t k = 0; k < x->messages.count; ++k) {
+/* Links what each member receives. */
+static void link_incoming(rlo_exchange *x) {
+  for (size_t k = x->messages.count; k-- > 0;) {
     rlo__message *m = &x->messages.items[k];
-    if (m->to >= 0) {
-      m->number = x->members[m->to].num_incoming++;
+    if (m->members[RLO__RECEIVES] >= 0) {
+      rlo__member *p = &x->members[m->members[RLO__RECEIVES]];
+      m->next = p->incoming;
+      p->incoming = m;
     }
   }
-  for (int64_t k = 0; k < x->num_members; ++k) {
-    rlo__member *p = &x->members[k];
-    size_t count = (size_t)p->num_incoming;
-    p->incoming = rlo__alloc_array(count, sizeof(rlo__message *));
-    p->is_placed = rlo__alloc_array(count, sizeof *p->is_placed);
-    p->events = rlo__alloc_array(count, sizeof(cl_event));
-    if (p->incoming == NULL || p->is_placed == NULL || p->events == NULL) {
-      return RLO_OUT_OF_MEMORY;
-    }
-  }
-  for (size_t k = 0; k < x->messages.count; ++k) {
-    rlo__message *m = &x->messages.items[k];
-    if (m->to >= 0) {
-      x->members[m->to].incoming[m->number] = m;
-    }
-  }
-  return RLO_OK;
-}
-
-static rlo_status list_messages(rlo_exchange *x) {
-  size_t count = x->messages.count;
-  x->lists[RLO__SENDS] = rlo__alloc_array(count, sizeof(rlo__message *));
-  x->lists[RLO__RECEIVES] = rlo__alloc_array(count, sizeof(rlo__message *));
-  if (x->lists[RLO__SENDS] == NULL || x->lists[RLO__RECEIVES] == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  for (size_t k = 0; k < count; ++k) {
-    rlo__message *m = &x->messages.items[k];
-    if (m->route != RLO__ROUTE_DIRECT && m->from >= 0) {
-      x->lists[RLO__SENDS][x->counts[RLO__SENDS]++] = m;
-    }
-    if (m->route != RLO__ROUTE_DIRECT && m->to >= 0) {
-      x->lists[RLO__RECEIVES][x->counts[RLO__RECEIVES]++] = m;
-    }
-  }
-  return RLO_OK;
 }
 
 /* Tells if a piece is the only one of addend 0 that a member receives: then it
  * is all of the destination. */
 static bool is_whole(const rlo__member *p, const rlo__message *m) {
-  return m->number == 0 &&
-         (p->num_incoming == 1 || p->incoming[1]->piece.addend > 0);
+  return m == p->incoming && (m->next == NULL || m->next->piece.addend > 0);
 }
 
 /* Finds out whether a problem copies one run of bytes. */
-static rlo_status find_run(const rlo_problem *problem, rlo__task *task) {
+static rlo_status find_run(const rlo_problem *problem,
+                           int32_t direction,
+                           rlo__task *task) {
   rlo_problem *p = rlo__alloc(sizeof *p);
   if (p == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -262,10 +218,9 @@ static rlo_status find_run(const rlo_problem *problem, rlo__task *task) {
       p->num_guards == 0 && p->unit_bits % 8 == 0 &&
       (p->num_axes == 0 ||
        (p->num_axes == 1 && p->src.axis[0] == 1 && p->dst.axis[0] == 1))) {
-    int64_t unit_bytes = p->unit_bits / 8;
+    int64_t base = direction == RLO__SENDS ? p->src.base : p->dst.base;
     task->is_run = true;
-    task->run_src_offset = p->src.base * unit_bytes;
-    task->run_dst_offset = p->dst.base * unit_bytes;
+    task->run_offset = base * (p->unit_bits / 8);
   }
   rlo__free(p);
   return status;
@@ -274,11 +229,12 @@ static rlo_status find_run(const rlo_problem *problem, rlo__task *task) {
 /* Prepares a task and releases the list, whatever happens. */
 static rlo_status make_task(const rlo__place *place,
                             rlo_problem_list *list,
+                            int32_t direction,
                             rlo__task *task) {
   rlo_status status = RLO_OK;
   const int32_t count = rlo_problem_list_count(list);
   if (count == 1 && place->context == NULL) {
-    status = find_run(rlo_problem_list_get(list, 0), task);
+    status = find_run(rlo_problem_list_get(list, 0), direction, task);
   }
   if (status == RLO_OK && count > 0) {
     status = rlo__move_create(place, list, NULL, &task->move);
@@ -289,16 +245,16 @@ static rlo_status make_task(const rlo__place *place,
 
 static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
   rlo_problem_list *list;
-  if (m->from >= 0 && m->route != RLO__ROUTE_DIRECT) {
-    const rlo__member *from = &x->members[m->from];
+  if (rlo__message_needs_slot(m, RLO__SENDS)) {
+    const rlo__member *from = &x->members[m->members[RLO__SENDS]];
     RLO_TRY(
         rlo_redistribution_lower_send(x->plan, from->device, &m->piece, &list));
-    RLO_TRY(make_task(from->place, list, &m->pack));
+    RLO_TRY(make_task(from->place, list, RLO__SENDS, &m->tasks[RLO__SENDS]));
   }
-  if (m->to < 0) {
+  if (m->members[RLO__RECEIVES] < 0) {
     return RLO_OK;
   }
-  const rlo__member *to = &x->members[m->to];
+  const rlo__member *to = &x->members[m->members[RLO__RECEIVES]];
   bool fills = is_whole(to, m);
   if (m->route == RLO__ROUTE_DIRECT) {
     RLO_TRY(rlo_redistribution_lower_move(
@@ -307,43 +263,46 @@ static rlo_status make_tasks(rlo_exchange *x, rlo__message *m) {
     RLO_TRY(rlo_redistribution_lower_receive(
         x->plan, m->receiver, &m->piece, fills, &list));
   }
-  return make_task(to->place, list, &m->place);
+  return make_task(to->place, list, RLO__RECEIVES, &m->tasks[RLO__RECEIVES]);
 }
 
 static rlo_status make_fill(rlo_exchange *x, rlo__member *p) {
   if (x->plan->rank == 0 || p->dst.bytes == 0 ||
-      (p->num_incoming > 0 && is_whole(p, p->incoming[0]))) {
+      (p->incoming != NULL && is_whole(p, p->incoming))) {
     return RLO_OK;
   }
   rlo_problem_list *list;
   RLO_TRY(rlo_redistribution_lower_fill(x->plan, p->device, &list));
-  return make_task(p->place, list, &p->fill);
+  return make_task(p->place, list, RLO__RECEIVES, &p->fill);
 }
 
-static void count_message(rlo_exchange *x, const rlo__message *m) {
+static void count_message(rlo_exchange *x, rlo__message *m) {
   rlo_exchange_info *info = &x->info;
-  int64_t bytes = m->piece.bytes;
-  if (m->from == m->to) {
+  for (int32_t direction = 0; direction < 2; ++direction) {
+    if (rlo__message_needs_slot(m, direction)) {
+      m->turn = x->turns[direction];
+      x->turns[direction] += m->route == RLO__ROUTE_LINK;
+      ++x->counts[direction];
+    }
+  }
+  if (m->members[RLO__SENDS] == m->members[RLO__RECEIVES]) {
     return;
   }
-  if (m->from >= 0) {
-    ++info->messages_to_send;
-    info->bytes_to_send += bytes;
+  if (m->members[RLO__SENDS] >= 0) {
+    rlo__message_count(m, &info->messages_to_send, &info->bytes_to_send);
   }
-  if (m->to >= 0) {
-    ++info->messages_to_receive;
-    info->bytes_to_receive += bytes;
+  if (m->members[RLO__RECEIVES] >= 0) {
+    rlo__message_count(m, &info->messages_to_receive, &info->bytes_to_receive);
   }
   if (m->route == RLO__ROUTE_DIRECT) {
-    ++info->direct_messages;
-    info->direct_bytes += bytes;
+    rlo__message_count(m, &info->direct_messages, &info->direct_bytes);
   }
-  info->largest_message_bytes = rlo__max(info->largest_message_bytes, bytes);
+  info->largest_message_bytes =
+      rlo__max(info->largest_message_bytes, m->piece.bytes);
 }
 
 static rlo_status plan_messages(rlo_exchange *x) {
-  RLO_TRY(count_incoming(x));
-  RLO_TRY(list_messages(x));
+  link_incoming(x);
   for (size_t k = 0; k < x->messages.count; ++k) {
     RLO_TRY(make_tasks(x, &x->messages.items[k]));
     count_message(x, &x->messages.items[k]);
@@ -375,41 +334,46 @@ static rlo_status count_rounds(rlo_exchange *x) {
 
 /* ----------------------------------------------------------------- scratch */
 
+static void size_scratch(rlo_exchange *x,
+                         int32_t direction,
+                         const rlo__message *m) {
+  if (!rlo__message_needs_slot(m, direction)) {
+    return;
+  }
+  rlo__scratch *scratch = x->members[m->members[direction]].scratch;
+  if (scratch->context != NULL || direction == RLO__SENDS ||
+      m->route == RLO__ROUTE_LINK) {
+    scratch->bytes = rlo__max(scratch->bytes, m->piece.bytes);
+    scratch->counts[direction] =
+        (int32_t)rlo__min(x->num_slots, x->counts[direction]);
+  }
+  /* What the host does not get by a link is read where the sender has it. */
+}
+
 /* Each scratch has to hold, in each direction, the largest message, if any. */
 static void size_scratches(rlo_exchange *x) {
-  for (int32_t direction = 0; direction < 2; ++direction) {
-    for (int64_t k = 0; k < x->counts[direction]; ++k) {
-      const rlo__message *m = x->lists[direction][k];
-      int64_t member = direction == RLO__SENDS ? m->from : m->to;
-      rlo__scratch *scratch = &x->scratches[x->members[member].scratch];
-      if (scratch->context == NULL && direction == RLO__RECEIVES &&
-          m->route != RLO__ROUTE_LINK) {
-        continue; /* Read where the sender has it. */
-      }
-      scratch->bytes = rlo__max(scratch->bytes, m->piece.bytes);
-      scratch->counts[direction] =
-          (int32_t)rlo__min(x->num_slots, x->counts[direction]);
-    }
+  for (size_t k = 0; k < x->messages.count; ++k) {
+    size_scratch(x, RLO__SENDS, &x->messages.items[k]);
+    size_scratch(x, RLO__RECEIVES, &x->messages.items[k]);
   }
 }
 
 static rlo_status allocate_scratch(rlo_exchange *x, rlo__scratch *scratch) {
-  for (int32_t direction = 0; direction < 2; ++direction) {
-    for (int32_t slot = 0; slot < scratch->counts[direction]; ++slot) {
-      if (scratch->context != NULL) {
-        RLO_TRY(
-            rlo__buffer_create_mappable(scratch->context,
-                                        scratch->bytes,
-                                        &scratch->buffers[direction][slot]));
-        x->info.device_scratch_bytes += scratch->bytes;
-        continue;
-      }
-      scratch->memory[direction][slot] = rlo__alloc((size_t)scratch->bytes);
-      if (scratch->memory[direction][slot] == NULL) {
-        return RLO_OUT_OF_MEMORY;
-      }
-      x->info.host_scratch_bytes += scratch->bytes;
+  for (int32_t n = 0; n < 2 * x->num_slots; ++n) {
+    if (n % x->num_slots >= scratch->counts[n / x->num_slots]) {
+      continue;
     }
+    if (scratch->context != NULL) {
+      RLO_TRY(rlo__buffer_create_mappable(
+          scratch->context, scratch->bytes, &scratch->buffers[n]));
+      x->info.device_scratch_bytes += scratch->bytes;
+      continue;
+    }
+    scratch->memory[n] = rlo__alloc((size_t)scratch->bytes);
+    if (scratch->memory[n] == NULL) {
+      return RLO_OUT_OF_MEMORY;
+    }
+    x->info.host_scratch_bytes += scratch->bytes;
   }
   return RLO_OK;
 }
@@ -433,45 +397,32 @@ static rlo_status allocate_scratches(rlo_exchange *x) {
   return RLO_OK;
 }
 
-static rlo__scratch *find_host_scratch(const rlo_exchange *x) {
-  for (int32_t n = 0; n < x->num_scratches; ++n) {
-    if (x->scratches[n].context == NULL) {
-      return &x->scratches[n];
-    }
-  }
-  return NULL;
-}
-
 /* Moves the host's slots of what is sent into memory of the link's, if that
  * has any. Waits for all ranks. */
 static rlo_status share_memory(rlo_exchange *x) {
-  rlo__scratch *scratch = find_host_scratch(x);
-  const int32_t count = scratch == NULL ? 0 : scratch->counts[RLO__SENDS];
-  const int64_t step =
-      scratch == NULL ? 0
-                      : rlo__ceil_div(scratch->bytes, SLOT_ALIGN) * SLOT_ALIGN;
-  void *memory = NULL;
   if (!x->has_link || x->link.share == NULL) {
     return RLO_OK;
   }
+  rlo__scratch *scratch = find_scratch(x, NULL);
+  const int32_t count = scratch->counts[RLO__SENDS];
+  const int64_t step = rlo__ceil_div(scratch->bytes, SLOT_ALIGN) * SLOT_ALIGN;
+  void *memory = NULL;
   RLO_TRY(RLO__CALLBACK(x->link.share(x->link.payload, count * step, &memory),
                         "the link's memory"));
   for (int32_t slot = 0; memory != NULL && slot < count; ++slot) {
-    rlo__free(scratch->memory[RLO__SENDS][slot]);
-    scratch->memory[RLO__SENDS][slot] = (char *)memory + slot * step;
+    rlo__free(scratch->memory[slot]);
+    scratch->memory[slot] = (char *)memory + slot * step;
     scratch->is_shared = true;
   }
   return RLO_OK;
 }
 
-static void release_scratch(rlo__scratch *scratch) {
-  for (int32_t direction = 0; direction < 2; ++direction) {
-    for (int32_t slot = 0; slot < scratch->counts[direction]; ++slot) {
-      if (direction == RLO__RECEIVES || !scratch->is_shared) {
-        rlo__free(scratch->memory[direction][slot]);
-      }
-      rlo_buffer_release(scratch->context, scratch->buffers[direction][slot]);
+static void release_scratch(const rlo_exchange *x, rlo__scratch *scratch) {
+  for (int32_t n = 0; n < 2 * x->num_slots; ++n) {
+    if (n >= x->num_slots || !scratch->is_shared) {
+      rlo__free(scratch->memory[n]);
     }
+    rlo_buffer_release(scratch->context, scratch->buffers[n]);
   }
 }
 
@@ -484,12 +435,7 @@ static rlo_status init(rlo_exchange_options *o, rlo_exchange *x) {
   x->plan = rlo_redistribution_retain(o->plan);
   x->hash = hash_options(o);
   RLO_TRY(init_members(x, o));
-  RLO_TRY(rlo__message_list_init(x->plan,
-                                 o->members,
-                                 o->num_members,
-                                 o->link,
-                                 o->message_bytes,
-                                 &x->messages));
+  RLO_TRY(rlo__message_list_init(x, o->message_bytes));
   RLO_TRY(plan_messages(x));
   RLO_TRY(count_rounds(x));
   return allocate_scratches(x);
@@ -528,7 +474,7 @@ rlo_status rlo_exchange_create(const rlo_exchange_options *options,
   if (o.link != NULL) {
     rlo__agreement agreement;
     rlo__agreement_begin(&agreement, &link, status, x == NULL ? 0 : x->hash);
-    status = rlo__run_agreement(&agreement);
+    status = rlo__agreement_run(&agreement);
   }
   if (status == RLO_OK) {
     status = share_memory(x);
@@ -537,6 +483,7 @@ rlo_status rlo_exchange_create(const rlo_exchange_options *options,
     rlo_exchange_release(x);
     return status;
   }
+  x->planned = x->info;
   *out_exchange = x;
   return RLO_OK;
 }
@@ -548,14 +495,6 @@ rlo_exchange *rlo_exchange_retain(rlo_exchange *exchange) {
   return exchange;
 }
 
-static void release_member(rlo__member *p) {
-  rlo__move_release(p->fill.move);
-  rlo__free(p->incoming);
-  rlo__free(p->is_placed);
-  rlo__free(p->events);
-  rlo__place_release(p->place);
-}
-
 void rlo_exchange_release(rlo_exchange *exchange) {
   rlo_exchange *x = exchange;
   if (x == NULL || atomic_fetch_sub(&x->references, 1) != 1) {
@@ -564,17 +503,20 @@ void rlo_exchange_release(rlo_exchange *exchange) {
   if (x->state != RLO__RUN_IDLE) {
     rlo__run_abandon(x);
   }
-  rlo__message_list_deinit(&x->messages);
+  for (size_t k = 0; k < x->messages.count; ++k) {
+    rlo__move_release(x->messages.items[k].tasks[RLO__SENDS].move);
+    rlo__move_release(x->messages.items[k].tasks[RLO__RECEIVES].move);
+  }
+  rlo__free(x->messages.items);
   for (int32_t n = 0; n < x->num_scratches; ++n) {
-    release_scratch(&x->scratches[n]);
+    release_scratch(x, &x->scratches[n]);
   }
   for (int64_t k = 0; k < x->num_members; ++k) {
-    release_member(&x->members[k]);
+    rlo__move_release(x->members[k].fill.move);
+    rlo__place_release(x->members[k].place);
   }
-  for (int32_t direction = 0; direction < 2; ++direction) {
-    rlo__free(x->lists[direction]);
-    rlo__free(x->spare[direction]);
-  }
+  rlo__free(x->spare[RLO__SENDS]);
+  rlo__free(x->spare[RLO__RECEIVES]);
   rlo__free(x->members);
   rlo__free(x->scratches);
   rlo_redistribution_release(x->plan);

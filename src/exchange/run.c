@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "exchange/run.h"
-
 #include <inttypes.h>
 #include <sched.h>
-#include <string.h>
 
-#include "exchange/ends.h"
+#include "exchange/state.h"
 #include "runtime/cl_error.h"
 
 /* ------------------------------------------------------------------- start */
@@ -38,22 +35,10 @@ static void begin_member(rlo_exchange *x,
   p->dst.buffer = where.dst;
   p->dst.offset_bytes = where.dst_offset_bytes;
   p->is_filled = false;
-  p->first_missing = 0;
-  p->next_direct = 0;
-  if (p->num_incoming > 0) {
-    memset(p->is_placed, 0, (size_t)p->num_incoming * sizeof *p->is_placed);
-  }
+  p->missing = p->next_direct = p->incoming;
   if (p->place->context == NULL) {
     rlo__exchange_fail(x, check_host_memory(p));
   }
-}
-
-static void reset_counters(rlo_exchange_info *info) {
-  info->messages_sent = info->bytes_sent = 0;
-  info->messages_received = info->bytes_received = 0;
-  info->link_messages_sent = info->link_bytes_sent = 0;
-  info->link_messages_received = info->link_bytes_received = 0;
-  info->host_scratch_peak = info->device_scratch_peak = 0;
 }
 
 rlo_status rlo_exchange_start(rlo_exchange *exchange,
@@ -73,7 +58,10 @@ rlo_status rlo_exchange_start(rlo_exchange *exchange,
   x->failure.status = RLO_OK;
   x->next[0] = x->next[1] = 0;
   x->turns[0] = x->turns[1] = 0;
-  reset_counters(&x->info);
+  x->info = x->planned;
+  for (size_t k = 0; k < x->messages.count; ++k) {
+    x->messages.items[k].is_placed = false;
+  }
   if (memories == NULL && x->num_members > 0) {
     rlo__exchange_fail(x, RLO_FAIL(RLO_INVALID_ARGUMENT, "'memories' is NULL"));
   }
@@ -135,15 +123,6 @@ static bool run_direct(rlo_exchange *x,
   return true;
 }
 
-static void count_direct(rlo_exchange *x, const rlo__message *m) {
-  if (m->from != m->to) {
-    ++x->info.messages_sent;
-    ++x->info.messages_received;
-    x->info.bytes_sent += m->piece.bytes;
-    x->info.bytes_received += m->piece.bytes;
-  }
-}
-
 /* Fills a destination, and moves what needs no message and whose turn it is. */
 static void step_member(rlo_exchange *x, rlo__member *p) {
   if (rlo__exchange_has_failed(x)) {
@@ -152,8 +131,8 @@ static void step_member(rlo_exchange *x, rlo__member *p) {
   if (!p->is_filled) {
     p->is_filled = run_direct(x, p, p, &p->fill, &p->filled);
   }
-  for (; p->next_direct < p->num_incoming; ++p->next_direct) {
-    const rlo__message *m = p->incoming[p->next_direct];
+  for (; p->next_direct != NULL; p->next_direct = p->next_direct->next) {
+    rlo__message *m = p->next_direct;
     if (m->route != RLO__ROUTE_DIRECT) {
       continue;
     }
@@ -161,33 +140,28 @@ static void step_member(rlo_exchange *x, rlo__member *p) {
         !rlo__member_accepts(p, m->piece.addend) ||
         !run_direct(x,
                     p,
-                    &x->members[m->from],
-                    &m->place,
-                    &p->events[p->next_direct])) {
+                    &x->members[m->members[RLO__SENDS]],
+                    &m->tasks[RLO__RECEIVES],
+                    &m->event)) {
       return;
     }
-    rlo__member_set_placed(p, m);
-    count_direct(x, m);
+    rlo__exchange_set_placed(x, m);
   }
 }
 
 /* --------------------------------------------------------------------- end */
-
-static void release_event(cl_event *event) {
-  if (*event != NULL) {
-    (void)clReleaseEvent(*event);
-    *event = NULL;
-  }
-}
 
 static void begin_drain(rlo_exchange *x) {
   x->state = RLO__RUN_DRAINS;
   x->has_moved = true;
   for (int64_t k = 0; k < x->num_members; ++k) {
     rlo__member *p = &x->members[k];
-    release_event(&p->ready);
     if (p->place->queue == NULL) {
       continue;
+    }
+    if (p->ready != NULL) {
+      (void)clReleaseEvent(p->ready);
+      p->ready = NULL;
     }
     rlo_status status = enqueue_marker(p->place->queue, &p->ready);
     if (status != RLO_OK) {
@@ -197,55 +171,37 @@ static void begin_drain(rlo_exchange *x) {
   }
 }
 
-static bool is_member_drained(rlo_exchange *x, rlo__member *p) {
-  if (!rlo__ends_is_complete(x, &p->ready) ||
-      !rlo__ends_is_complete(x, &p->filled)) {
-    return false;
-  }
-  for (int64_t n = 0; n < p->num_incoming; ++n) {
-    if (!rlo__ends_is_complete(x, &p->events[n])) {
-      return false;
-    }
-  }
-  return true;
-}
-
+/* Releases the events of all commands that are complete. */
 static bool is_drained(rlo_exchange *x) {
+  bool is_over = true;
   for (int64_t k = 0; k < x->num_members; ++k) {
-    if (!is_member_drained(x, &x->members[k])) {
-      return false;
-    }
+    rlo__member *p = &x->members[k];
+    is_over = rlo__ends_is_complete(x, &p->ready) && is_over;
+    is_over = rlo__ends_is_complete(x, &p->filled) && is_over;
   }
-  return true;
+  for (size_t k = 0; k < x->messages.count; ++k) {
+    is_over = rlo__ends_is_complete(x, &x->messages.items[k].event) && is_over;
+  }
+  return is_over;
 }
 
 static bool is_moved(const rlo_exchange *x) {
-  if (!rlo__ends_is_over(x, RLO__SENDS) ||
-      !rlo__ends_is_over(x, RLO__RECEIVES)) {
-    return false;
-  }
   for (int64_t k = 0; k < x->num_members; ++k) {
     const rlo__member *p = &x->members[k];
-    if (!rlo__exchange_has_failed(x) &&
-        (!p->is_filled || p->first_missing < p->num_incoming)) {
+    if (!rlo__exchange_has_failed(x) && (!p->is_filled || p->missing != NULL)) {
       return false;
     }
   }
-  return true;
+  return rlo__ends_is_over(x);
 }
 
 void rlo__run_abandon(rlo_exchange *x) {
   for (int64_t k = 0; k < x->num_members; ++k) {
-    rlo__member *p = &x->members[k];
-    if (p->place->queue != NULL) {
-      (void)clFinish(p->place->queue);
-    }
-    release_event(&p->ready);
-    release_event(&p->filled);
-    for (int64_t n = 0; n < p->num_incoming; ++n) {
-      release_event(&p->events[n]);
+    if (x->members[k].place->queue != NULL) {
+      (void)clFinish(x->members[k].place->queue);
     }
   }
+  (void)is_drained(x);
   rlo__ends_abandon(x);
   x->state = RLO__RUN_IDLE;
 }
@@ -349,16 +305,5 @@ rlo_status rlo_exchange_run(rlo_exchange *exchange,
     if (!exchange->has_moved && !exchange->has_computed) {
       wait(exchange);
     }
-  }
-}
-
-rlo_status rlo__run_agreement(rlo__agreement *agreement) {
-  for (;;) {
-    bool is_done;
-    RLO_TRY(rlo__agreement_step(agreement, &is_done));
-    if (is_done) {
-      return rlo__agreement_result(agreement);
-    }
-    (void)sched_yield();
   }
 }

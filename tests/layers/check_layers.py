@@ -45,9 +45,9 @@ FLOORS = {
                     "piece_tally",
                     "piece_plan", "piece_growth", "piece_search",
                     "piece_bands", "journal",
-                    "work", "pipeline", "job_plan", "job",
-                    "service", "submit"]),
-    "exchange": (7, ["message_list", "agreement", "state", "ends",
+                     "work", "pipeline", "job_plan", "job",
+                     "service", "submit"]),
+    "exchange": (7, ["agreement", "state", "message_list", "ends",
                      "run", "exchange"]),
     "mpi": (8, []),
 }
