@@ -7,7 +7,37 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "shard/box.h"
+
+/* ------------------------------------------------------------------- boxes */
+
+int64_t rlo__box_count(const rlo_box *box) {
+  int64_t count = 1;
+  for (int32_t d = 0; d < box->rank; ++d) {
+    count *= rlo__max(box->limit[d] - box->start[d], 0);
+  }
+  return count;
+}
+
+int rlo__box_compare(const rlo_box *a, const rlo_box *b) {
+  for (int32_t k = 0; k < 2 * a->rank; ++k) {
+    const int32_t d = k % a->rank;
+    const int64_t left = k < a->rank ? a->start[d] : a->limit[d];
+    const int64_t right = k < a->rank ? b->start[d] : b->limit[d];
+    if (left != right) {
+      return left < right ? -1 : 1;
+    }
+  }
+  return 0;
+}
+
+rlo_box rlo__box_intersect(const rlo_box *a, const rlo_box *b) {
+  rlo_box box = {.rank = a->rank};
+  for (int32_t d = 0; d < a->rank; ++d) {
+    box.start[d] = rlo__max(a->start[d], b->start[d]);
+    box.limit[d] = rlo__min(a->limit[d], b->limit[d]);
+  }
+  return box;
+}
 
 /* ------------------------------------------------------------- preparation */
 
@@ -26,7 +56,7 @@ static const rlo_box **sort_boxes(const rlo_sharding *sharding,
       rlo__alloc_array((size_t)sharding->num_devices, sizeof(rlo_box *));
   int64_t count = 0;
   for (int64_t k = 0; sorted != NULL && k < sharding->num_devices; ++k) {
-    if (!rlo__box_is_empty(&sharding->boxes[k])) {
+    if (rlo__box_count(&sharding->boxes[k]) > 0) {
       sorted[count++] = &sharding->boxes[k];
     }
   }
@@ -44,6 +74,8 @@ static rlo_status group_boxes(rlo__holding *h) {
   h->order = rlo__alloc_array(num_devices, sizeof *h->order);
   h->begins = rlo__alloc_array(num_devices + 1, sizeof *h->begins);
   h->tile_of = rlo__alloc_array(num_devices, sizeof *h->tile_of);
+  h->grid_rank = 1;
+  h->counts[0] = 0;
   rlo_status status = sorted == NULL || h->order == NULL || h->begins == NULL ||
                               h->tile_of == NULL
                           ? RLO_OUT_OF_MEMORY
@@ -54,12 +86,12 @@ static rlo_status group_boxes(rlo__holding *h) {
     }
     for (int64_t k = 0; k < count; ++k) {
       if (k == 0 || rlo__box_compare(sorted[k - 1], sorted[k]) != 0) {
-        h->begins[h->num_boxes++] = k;
+        h->begins[h->counts[0]++] = k;
       }
       h->order[k] = sorted[k] - h->sharding->boxes;
-      h->tile_of[h->order[k]] = h->num_boxes - 1;
+      h->tile_of[h->order[k]] = h->counts[0] - 1;
     }
-    h->begins[h->num_boxes] = count;
+    h->begins[h->counts[0]] = count;
   }
   rlo__free(sorted);
   return status;
@@ -73,6 +105,7 @@ rlo_status rlo__holding_init(const rlo_sharding *sharding,
   *h = (rlo__holding){.sharding = sharding,
                       .num_devices = num_devices,
                       .rank = shape->rank,
+                      .grid_rank = shape->rank,
                       .num_addends = 1};
   for (int32_t d = 0; d < shape->rank; ++d) {
     h->dims[d] = shape->dims[d];
@@ -122,8 +155,8 @@ int64_t rlo__holding_count_copies(const rlo__holding *h, int64_t tile) {
   }
 }
 
-/* The cell of a tile's grid within the subgroups, which are the digits of
- * `addend` and of `copy`, and the inverse. */
+/* The cell of a tile within the subgroups, which are the digits of `addend` and
+ * of `copy`; and who holds a cell of the grid. */
 static int64_t join_subgroups(const rlo_sharding_tiles *tiles,
                               int64_t addend,
                               int64_t copy) {
@@ -140,54 +173,49 @@ static int64_t join_subgroups(const rlo_sharding_tiles *tiles,
   return cell;
 }
 
-static void split_subgroups(const rlo_sharding_tiles *tiles,
-                            int64_t cell,
-                            rlo__holder *holder) {
+static rlo__holder find_cell(const rlo__holding *h, int64_t cell) {
+  const rlo_sharding_tiles *tiles = &h->sharding->tiles;
+  rlo__holder holder = {0};
   int64_t addend_weight = 1;
   int64_t copy_weight = 1;
   for (int32_t k = tiles->num_subgroups - 1; k >= 0; --k) {
     int64_t count = tiles->subgroups[k].count;
     if (tiles->subgroups[k].kind == RLO_SHARDING_UNREDUCED) {
-      holder->addend += cell % count * addend_weight;
+      holder.addend += cell % count * addend_weight;
       addend_weight *= count;
     } else {
-      holder->copy += cell % count * copy_weight;
+      holder.copy += cell % count * copy_weight;
       copy_weight *= count;
     }
     cell /= count;
   }
+  holder.tile = cell;
+  return holder;
+}
+
+static rlo__holder find_box(const rlo__holding *h, int64_t device) {
+  rlo__holder holder = {.tile = h->tile_of[device]};
+  while (holder.tile >= 0 &&
+         h->order[h->begins[holder.tile] + holder.copy] != device) {
+    ++holder.copy;
+  }
+  return holder;
 }
 
 rlo__holder rlo__holding_find(const rlo__holding *h, int64_t device) {
-  rlo__holder holder = {0};
   switch (h->sharding->kind) {
-    case RLO_SHARDING_TILED: {
-      int64_t shared = count_shared(h);
-      int64_t cell = h->sharding->cells[device];
-      holder.tile = cell / shared;
-      split_subgroups(&h->sharding->tiles, cell % shared, &holder);
-      break;
-    }
+    case RLO_SHARDING_TILED:
+      return find_cell(h, h->sharding->cells[device]);
     case RLO_SHARDING_BOXES:
-      holder.tile = h->tile_of[device];
-      while (holder.tile >= 0 &&
-             h->order[h->begins[holder.tile] + holder.copy] != device) {
-        ++holder.copy;
-      }
-      break;
+      return find_box(h, device);
     case RLO_SHARDING_MAXIMAL:
-      holder.tile = device == h->sharding->num_devices - 1 ? 0 : -1;
-      break;
+      return (rlo__holder){.tile =
+                               device == h->sharding->num_devices - 1 ? 0 : -1};
     case RLO_SHARDING_UNREDUCED:
-      holder.addend = device;
-      break;
-    case RLO_SHARDING_REPLICATED:
-    case RLO_SHARDING_MANUAL:
-    case RLO_SHARDING_UNKNOWN:
-      holder.copy = device;
-      break;
+      return (rlo__holder){.addend = device};
+    default:
+      return (rlo__holder){.copy = device};
   }
-  return holder;
 }
 
 int64_t rlo__holding_device(const rlo__holding *h,
@@ -205,12 +233,9 @@ int64_t rlo__holding_device(const rlo__holding *h,
       return h->sharding->num_devices - 1;
     case RLO_SHARDING_UNREDUCED:
       return addend;
-    case RLO_SHARDING_REPLICATED:
-    case RLO_SHARDING_MANUAL:
-    case RLO_SHARDING_UNKNOWN:
-      break;
+    default:
+      return copy;
   }
-  return copy;
 }
 
 rlo_box rlo__holding_tile_box(const rlo__holding *h, int64_t tile) {
@@ -235,39 +260,25 @@ rlo_box rlo__holding_tile_box(const rlo__holding *h, int64_t tile) {
 void rlo__tile_walk_begin(rlo__tile_walk *walk,
                           const rlo__holding *holding,
                           const rlo_box *box) {
+  const bool is_grid = holding->sharding->kind != RLO_SHARDING_BOXES;
   *walk = (rlo__tile_walk){
-      .holding = holding, .box = *box, .is_done = rlo__box_is_empty(box)};
-  if (walk->is_done || holding->sharding->kind == RLO_SHARDING_BOXES) {
-    return;
-  }
-  for (int32_t d = 0; d < box->rank; ++d) {
-    walk->first[d] = box->start[d] / holding->widths[d];
-    walk->last[d] = (box->limit[d] - 1) / holding->widths[d];
+      .holding = holding, .box = *box, .is_done = rlo__box_count(box) == 0};
+  for (int32_t d = 0; d < holding->grid_rank && !walk->is_done; ++d) {
+    walk->first[d] = is_grid ? box->start[d] / holding->widths[d] : 0;
+    walk->last[d] = is_grid ? (box->limit[d] - 1) / holding->widths[d]
+                            : holding->counts[d] - 1;
     walk->next[d] = walk->first[d];
   }
 }
 
-static bool next_box(rlo__tile_walk *walk, rlo__held_tile *tile) {
-  while (walk->next[0] < walk->holding->num_boxes) {
-    tile->tile = walk->next[0]++;
-    rlo_box whole = rlo__holding_tile_box(walk->holding, tile->tile);
-    tile->box = rlo__box_intersect(&walk->box, &whole);
-    if (!rlo__box_is_empty(&tile->box)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static void next_cell(rlo__tile_walk *walk, rlo__held_tile *tile) {
+/* Takes the next tile, which may not meet the box. */
+static int64_t take_tile(rlo__tile_walk *walk) {
   const rlo__holding *h = walk->holding;
-  tile->tile = 0;
-  for (int32_t d = 0; d < h->rank; ++d) {
-    tile->tile = tile->tile * h->counts[d] + walk->next[d];
+  int64_t tile = 0;
+  for (int32_t d = 0; d < h->grid_rank; ++d) {
+    tile = tile * h->counts[d] + walk->next[d];
   }
-  rlo_box whole = rlo__holding_tile_box(h, tile->tile);
-  tile->box = rlo__box_intersect(&walk->box, &whole);
-  int32_t d = h->rank - 1;
+  int32_t d = h->grid_rank - 1;
   while (d >= 0 && walk->next[d] == walk->last[d]) {
     walk->next[d] = walk->first[d];
     --d;
@@ -276,23 +287,21 @@ static void next_cell(rlo__tile_walk *walk, rlo__held_tile *tile) {
     ++walk->next[d];
   }
   walk->is_done = d < 0;
+  return tile;
 }
 
 bool rlo__tile_walk_next(rlo__tile_walk *walk, rlo__held_tile *out_tile) {
-  if (walk->is_done) {
-    return false;
-  }
-  if (walk->holding->sharding->kind == RLO_SHARDING_BOXES) {
-    if (!next_box(walk, out_tile)) {
-      walk->is_done = true;
-      return false;
+  while (!walk->is_done) {
+    out_tile->tile = take_tile(walk);
+    rlo_box whole = rlo__holding_tile_box(walk->holding, out_tile->tile);
+    out_tile->box = rlo__box_intersect(&walk->box, &whole);
+    out_tile->num_copies =
+        rlo__holding_count_copies(walk->holding, out_tile->tile);
+    if (rlo__box_count(&out_tile->box) > 0) {
+      return true;
     }
-  } else {
-    next_cell(walk, out_tile);
   }
-  out_tile->num_copies =
-      rlo__holding_count_copies(walk->holding, out_tile->tile);
-  return true;
+  return false;
 }
 
 /* The boxes are visited one by one. */

@@ -6,6 +6,20 @@
 
 #include "shard/sharding.h"
 
+/* ------------------------------------------------------------------- boxes */
+
+/** The number of elements, which fits 64 bits within an array; 0 if a start is
+ *  not below its limit. */
+int64_t rlo__box_count(const rlo_box *box);
+
+/** Orders boxes by their starts, then by their limits: -1, 0 or 1. */
+int rlo__box_compare(const rlo_box *a, const rlo_box *b);
+
+/** The common part of two boxes. */
+rlo_box rlo__box_intersect(const rlo_box *a, const rlo_box *b);
+
+/* ---------------------------------------------------------------- holdings */
+
 /**
  * Who holds what of one array: its tiles, which are disjoint boxes, and the
  * devices of each. Where the devices of a tile hold summands, `addends` of them
@@ -14,10 +28,10 @@
 typedef struct rlo__holding {
   const rlo_sharding *sharding;
   int64_t num_devices;
-  int32_t rank;
+  int32_t rank, grid_rank;
   int64_t dims[RLO_MAX_RANK];
   /** Tiles along each dimension, and their width; one, where the sharding has
-   *  no grid. */
+   *  no grid. BOXES: a line of tiles, each a distinct box. */
   int64_t counts[RLO_MAX_RANK];
   int64_t widths[RLO_MAX_RANK];
   int64_t num_addends;
@@ -27,7 +41,6 @@ typedef struct rlo__holding {
   int64_t *order;
   int64_t *begins;
   int64_t *tile_of;
-  int64_t num_boxes;
 } rlo__holding;
 
 /** The place of a device in the tiles. */
@@ -50,8 +63,8 @@ typedef struct rlo__held_tile {
 typedef struct rlo__tile_walk {
   const rlo__holding *holding;
   rlo_box box;
-  /** Grid: the tiles first..last along each dimension, and the next one. BOXES:
-   *  next[0] is the next distinct box. */
+  /** The tiles first..last along each dimension of the grid, and the next one.
+   */
   int64_t first[RLO_MAX_RANK], last[RLO_MAX_RANK], next[RLO_MAX_RANK];
   bool is_done;
 } rlo__tile_walk;

@@ -9,7 +9,6 @@
 #include "base/status.h"
 #include "relayout/xla/layout_util.h"
 #include "relayout/xla/shape_util.h"
-#include "shard/box.h"
 
 /* ---------------------------------------------------------------- creation */
 
@@ -134,21 +133,16 @@ int64_t rlo_redistribution_num_devices(const rlo_redistribution *plan) {
 
 /* ------------------------------------------------------------------ pieces */
 
-static rlo_box to_source(const rlo_redistribution *plan, const rlo_box *box) {
+/* The box in the dimensions of the destination, or of the source. */
+static rlo_box turn(const rlo_redistribution *plan,
+                    bool to_source,
+                    const rlo_box *box) {
   rlo_box result = {.rank = box->rank};
   for (int32_t k = 0; k < box->rank; ++k) {
-    result.start[plan->from[k]] = box->start[k];
-    result.limit[plan->from[k]] = box->limit[k];
-  }
-  return result;
-}
-
-static rlo_box to_destination(const rlo_redistribution *plan,
-                              const rlo_box *box) {
-  rlo_box result = {.rank = box->rank};
-  for (int32_t k = 0; k < box->rank; ++k) {
-    result.start[k] = box->start[plan->from[k]];
-    result.limit[k] = box->limit[plan->from[k]];
+    int32_t from = to_source ? k : plan->from[k];
+    int32_t to = to_source ? plan->from[k] : k;
+    result.start[to] = box->start[from];
+    result.limit[to] = box->limit[from];
   }
   return result;
 }
@@ -174,7 +168,7 @@ static void begin_receivers(const rlo_redistribution *plan,
                             int64_t source_tile,
                             rlo__tile_walk *walk) {
   rlo_box box = rlo__holding_tile_box(&plan->source, source_tile);
-  rlo_box target = to_destination(plan, &box);
+  rlo_box target = turn(plan, false, &box);
   rlo__tile_walk_begin(walk, &plan->destination, &target);
 }
 
@@ -226,12 +220,12 @@ rlo_status rlo_redistribution_visit_receives(const rlo_redistribution *plan,
   }
   rlo__holder held = rlo__holding_find(&plan->source, device);
   rlo_box target = rlo__holding_tile_box(&plan->destination, receiver.tile);
-  rlo_box needed = to_source(plan, &target);
+  rlo_box needed = turn(plan, true, &target);
   rlo__tile_walk walk;
   rlo__held_tile tile;
   rlo__tile_walk_begin(&walk, &plan->source, &needed);
   while (rlo__tile_walk_next(&walk, &tile)) {
-    rlo_box box = to_destination(plan, &tile.box);
+    rlo_box box = turn(plan, false, &tile.box);
     for (int64_t addend = 0; addend < plan->source.num_addends; ++addend) {
       bool is_held = held.tile == tile.tile && held.addend == addend;
       int64_t peer =
@@ -307,12 +301,10 @@ static rlo_status count_piece(void *payload,
   return RLO_OK;
 }
 
+/* The elements of a tile. */
 static int64_t count_held(const rlo__holding *holding, int64_t tile) {
-  if (tile < 0) {
-    return 0;
-  }
-  rlo_box box = rlo__holding_tile_box(holding, tile);
-  return rlo__box_is_empty(&box) ? 0 : rlo__box_count(&box);
+  rlo_box box = rlo__holding_tile_box(holding, rlo__max(tile, 0));
+  return tile < 0 ? 0 : rlo__box_count(&box);
 }
 
 /* The elements that a device needs and holds itself. */
@@ -324,9 +316,9 @@ static int64_t count_kept(const rlo_redistribution *plan,
   }
   rlo_box source = rlo__holding_tile_box(&plan->source, source_tile);
   rlo_box kept = rlo__holding_tile_box(&plan->destination, destination_tile);
-  source = to_destination(plan, &source);
+  source = turn(plan, false, &source);
   kept = rlo__box_intersect(&source, &kept);
-  return rlo__box_is_empty(&kept) ? 0 : rlo__box_count(&kept);
+  return rlo__box_count(&kept);
 }
 
 static rlo_status measure_device(const rlo_redistribution *plan, tally *t) {

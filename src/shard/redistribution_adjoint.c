@@ -32,7 +32,7 @@ static rlo_status exchange(rlo_sharding *sharding,
 /* RLO_UNSUPPORTED where several devices hold a box of the destination's list,
  * which has no form for summands. */
 static rlo_status check_no_box_copies(const rlo__holding *holding) {
-  for (int64_t k = 0; k < holding->num_boxes; ++k) {
+  for (int64_t k = 0; holding->order != NULL && k < holding->counts[0]; ++k) {
     int64_t first = holding->begins[k];
     if (holding->begins[k + 1] - first > 1) {
       return RLO_FAIL(RLO_UNSUPPORTED,

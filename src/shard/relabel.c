@@ -5,8 +5,118 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "shard/assignment.h"
 #include "shard/redistribution.h"
+
+/* ------------------------------------------------------------- assignments */
+
+/* The cost of a cell is the largest gain less its own. Prices of rows and
+ * columns keep every reduced cost, cost - row - column, at 0 and above, and
+ * those of assigned cells at 0. A column without row has the price 0, so that
+ * no path is longer than the largest cost. */
+typedef struct search {
+  const int64_t *gains;
+  int64_t count;
+  int64_t largest;
+  int64_t *row_prices;
+  int64_t *column_prices;
+  /* The row of each column; -1: none yet. */
+  int64_t *rows;
+  /* The search for a path, by column: the length of the way to it, the column
+   * before it (-1 for the first), and if that way is the shortest. */
+  int64_t *lengths;
+  int64_t *before;
+  bool *is_settled;
+} search;
+
+/* Passes on from a row that was reached by `length` through `column`, and
+ * returns the nearest column that is not settled. */
+static int64_t relax(search *s, int64_t row, int64_t column, int64_t length) {
+  int64_t nearest = -1;
+  for (int64_t k = 0; k < s->count; ++k) {
+    if (s->is_settled[k]) {
+      continue;
+    }
+    int64_t cost = s->largest - s->gains[row * s->count + k];
+    int64_t through = length + cost - s->row_prices[row] - s->column_prices[k];
+    if (through < s->lengths[k]) {
+      s->lengths[k] = through;
+      s->before[k] = column;
+    }
+    if (nearest < 0 || s->lengths[k] < s->lengths[nearest]) {
+      nearest = k;
+    }
+  }
+  return nearest;
+}
+
+/* Settles columns until one has no row; returns it. */
+static int64_t find_path(search *s, int64_t first_row) {
+  for (int64_t k = 0; k < s->count; ++k) {
+    s->lengths[k] = INT64_MAX;
+    s->before[k] = -1;
+    s->is_settled[k] = false;
+  }
+  int64_t column = relax(s, first_row, -1, 0);
+  while (s->rows[column] >= 0) {
+    s->is_settled[column] = true;
+    column = relax(s, s->rows[column], column, s->lengths[column]);
+  }
+  return column;
+}
+
+/* Gives a row a column; rows of the path move on to the next one's. */
+static void assign(search *s, int64_t first_row) {
+  int64_t column = find_path(s, first_row);
+  int64_t length = s->lengths[column];
+  s->row_prices[first_row] += length;
+  for (int64_t k = 0; k < s->count; ++k) {
+    if (s->is_settled[k]) {
+      s->row_prices[s->rows[k]] += length - s->lengths[k];
+      s->column_prices[k] -= length - s->lengths[k];
+    }
+  }
+  for (; s->before[column] >= 0; column = s->before[column]) {
+    s->rows[column] = s->rows[s->before[column]];
+  }
+  s->rows[column] = first_row;
+}
+
+rlo_status rlo__assignment_find(const int64_t *gains,
+                                int64_t count,
+                                int64_t *out_columns) {
+  enum { NUM_ARRAYS = 5 };
+
+  size_t size = (size_t)count;
+  int64_t *memory = rlo__alloc_array(NUM_ARRAYS * size, sizeof *memory);
+  bool *is_settled = rlo__alloc_array(size, sizeof *is_settled);
+  search s = {.gains = gains, .count = count, .is_settled = is_settled};
+  rlo_status status =
+      memory == NULL || is_settled == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+  if (status == RLO_OK) {
+    s.row_prices = memory;
+    s.column_prices = memory + size;
+    s.rows = memory + 2 * size;
+    s.lengths = memory + 3 * size;
+    s.before = memory + 4 * size;
+    for (int64_t k = 0; k < count * count; ++k) {
+      s.largest = rlo__max(s.largest, gains[k]);
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      s.rows[k] = -1;
+    }
+    for (int64_t row = 0; row < count; ++row) {
+      assign(&s, row);
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      out_columns[s.rows[k]] = k;
+    }
+  }
+  rlo__free(memory);
+  rlo__free(is_settled);
+  return status;
+}
+
+/* ------------------------------------------------------------------- gains */
 
 /* A part is what the plan gives to the device of the same number. The gain of a
  * part and a device is what the device need not be sent if it takes the part:
@@ -19,11 +129,13 @@ typedef struct gain_walk {
   rlo_status (*fn)(struct gain_walk *walk, int64_t device, int64_t gain);
   /* All: part x device. */
   int64_t *matrix;
-  /* Best: the devices that are not to be had, NULL for none, and what was found
-   * among the others; -1: nothing. */
+  /* Best: the devices that are not to be had, and what was found among the
+   * others; -1: nothing. */
   const bool *is_taken;
   int64_t best_device;
   int64_t best_gain;
+  /* The gains of all parts that were visited, each on its own device. */
+  int64_t kept;
 } gain_walk;
 
 /* Visits all devices that hold a piece. */
@@ -103,7 +215,10 @@ static int compare_claims(const void *left, const void *right) {
 
 /* Among equal gains the part's own device wins. */
 static rlo_status note_best(gain_walk *walk, int64_t device, int64_t gain) {
-  if (walk->is_taken != NULL && walk->is_taken[device]) {
+  if (device == walk->part) {
+    walk->kept = rlo__add_capped(walk->kept, gain);
+  }
+  if (walk->is_taken[device]) {
     return RLO_OK;
   }
   if (gain > walk->best_gain ||
@@ -134,61 +249,33 @@ static void assign_rest(int64_t count, bool *is_taken, int64_t *devices) {
   }
 }
 
-/* The sum of what the parts gain on the devices of a list; NULL: each on its
- * own. */
-typedef struct gain_sum {
-  gain_walk walk;
-  const int64_t *devices;
-  int64_t sum;
-} gain_sum;
-
-static rlo_status add_gain(gain_walk *walk, int64_t device, int64_t gain) {
-  gain_sum *s = (gain_sum *)walk;
-  int64_t taker = s->devices == NULL ? walk->part : s->devices[walk->part];
-  if (device == taker) {
-    s->sum = rlo__add_capped(s->sum, gain);
-  }
-  return RLO_OK;
-}
-
-static rlo_status sum_gains(const rlo_redistribution *plan,
-                            const int64_t *devices,
-                            int64_t *out_sum) {
-  gain_sum s = {.walk = {.plan = plan, .fn = add_gain}, .devices = devices};
-  for (int64_t part = 0; part < plan->num_devices; ++part) {
-    RLO_TRY(visit_gains(&s.walk, part));
-  }
-  *out_sum = s.sum;
-  return RLO_OK;
-}
-
-/* The parts take devices in the order of the most that each can gain. */
+/* The parts take devices in the order of the most that each can gain: a device
+ * holds one piece of a part at most, and what the rest of the parts take gains
+ * nothing. */
 static rlo_status claim_devices(const rlo_redistribution *plan,
                                 claim *claims,
                                 bool *is_taken,
                                 int64_t *devices) {
   int64_t count = plan->num_devices;
-  gain_walk walk = {.plan = plan, .fn = note_best};
+  gain_walk walk = {.plan = plan, .fn = note_best, .is_taken = is_taken};
+  int64_t gained = 0;
   for (int64_t part = 0; part < count; ++part) {
     RLO_TRY(visit_gains(&walk, part));
     claims[part] = (claim){.part = part, .gain = walk.best_gain};
     devices[part] = -1;
   }
   qsort(claims, (size_t)count, sizeof *claims, compare_claims);
-  walk.is_taken = is_taken;
+  const int64_t kept = walk.kept;
   for (int64_t k = 0; k < count && claims[k].gain > 0; ++k) {
     RLO_TRY(visit_gains(&walk, claims[k].part));
+    gained = rlo__add_capped(gained, walk.best_gain);
     if (walk.best_device >= 0) {
       devices[claims[k].part] = walk.best_device;
       is_taken[walk.best_device] = true;
     }
   }
   assign_rest(count, is_taken, devices);
-  int64_t gained;
-  int64_t gained_before;
-  RLO_TRY(sum_gains(plan, devices, &gained));
-  RLO_TRY(sum_gains(plan, NULL, &gained_before));
-  for (int64_t part = 0; part < count && gained <= gained_before; ++part) {
+  for (int64_t part = 0; part < count && gained <= kept; ++part) {
     devices[part] = part;
   }
   return RLO_OK;

@@ -4,7 +4,6 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "shard/box.h"
 #include "shard/holding.h"
 
 static bool is_manual(const rlo_sharding *sharding) {
@@ -67,17 +66,17 @@ static rlo_status check_shape(const rlo_sharding *sharding,
  * array when their elements add up to its number. */
 static rlo_status check_distinct_boxes(const rlo__holding *h) {
   int64_t num_held = 0;
-  for (int64_t k = 0; k < h->num_boxes; ++k) {
+  for (int64_t k = 0; k < h->counts[0]; ++k) {
     rlo_box box = rlo__holding_tile_box(h, k);
     num_held += rlo__box_count(&box);
-    for (int64_t other = k + 1; other < h->num_boxes; ++other) {
+    for (int64_t other = k + 1; other < h->counts[0]; ++other) {
       rlo_box second = rlo__holding_tile_box(h, other);
       /* They are sorted by their starts. */
       if (second.start[0] >= box.limit[0]) {
         break;
       }
       rlo_box common = rlo__box_intersect(&box, &second);
-      if (!rlo__box_is_empty(&common)) {
+      if (rlo__box_count(&common) > 0) {
         return RLO_FAIL(RLO_INVALID_ARGUMENT,
                         "boxes %" PRId64 " and %" PRId64
                         " overlap and are not equal",

@@ -7,7 +7,7 @@
 #include "relayout/redistribution.h"
 #include "relayout/text.h"
 #include "relayout/xla/layout_util.h"
-#include "shard/assignment.h"
+#include "shard/redistribution.h"
 #include "support/expect.h"
 #include "support/permutation.h"
 #include "support/random_shape.h"
