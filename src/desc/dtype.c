@@ -224,29 +224,28 @@ rlo_dtype rlo_dtype_complex_component(rlo_dtype dtype) {
                                    : RLO_DTYPE_INVALID;
 }
 
-/* The range of the finite values of a float format, as exponents of 2. */
+/* The range of the finite values of a float format, as exponents of 2. The
+ * largest exponent of an "fn" format lacks its last mantissa, the NaN: that
+ * decides no pair of types. */
 typedef struct reach {
   /** The largest value is below 2^(top + 1). */
   int32_t top;
   /** The smallest positive value is 2^bottom. */
   int32_t bottom;
-  /** With the largest exponent some mantissas are not finite. */
-  bool is_top_short;
 } reach;
 
 static reach reach_of(const rlo__dtype_info *info) {
   const int32_t mantissa = info->format.mantissa_bits;
-  const bool is_ieee = info->format.specials == RLO__FLOAT_IEEE;
-  const bool is_fn = info->format.specials == RLO__FLOAT_FN;
   const bool has_subnormals = !info->format.is_unsigned;
-  /* The NaN of FN is the last pattern of the mantissa, or of the exponent if
+  /* The NaN of "fn" is the last pattern of the mantissa, or of the exponent if
    * there is no mantissa. */
-  const int32_t not_finite = is_ieee || (is_fn && mantissa == 0) ? 1 : 0;
+  const bool is_last_exponent_used =
+      info->format.specials != RLO__FLOAT_IEEE &&
+      !(info->format.specials == RLO__FLOAT_FN && mantissa == 0);
   const int32_t exponents = 1 << info->format.exponent_bits;
   return (reach){
-      .top = exponents - 1 - info->format.bias - not_finite,
+      .top = exponents - (is_last_exponent_used ? 1 : 2) - info->format.bias,
       .bottom = (has_subnormals ? 1 : 0) - info->format.bias - mantissa,
-      .is_top_short = is_fn && mantissa > 0,
   };
 }
 
@@ -267,10 +266,7 @@ static bool float_fits_float(const rlo__dtype_info *from,
   const reach need = reach_of(from);
   const reach room = reach_of(to);
   const bool has_zero = !from->format.is_unsigned;
-  const bool is_cut = need.top == room.top && room.is_top_short &&
-                      !need.is_top_short &&
-                      from->format.mantissa_bits == to->format.mantissa_bits;
-  return need.bottom >= room.bottom && need.top <= room.top && !is_cut &&
+  return need.bottom >= room.bottom && need.top <= room.top &&
          from->format.mantissa_bits <= to->format.mantissa_bits &&
          (!has_zero || !to->format.is_unsigned) &&
          (!has_infinity(from) || has_infinity(to)) &&
@@ -285,11 +281,9 @@ static bool integer_fits_float(int32_t magnitude_bits,
   const reach room = reach_of(to);
   /* 2^n - 1 needs n - 1 bits of mantissa, -2^n needs the exponent n. */
   const int32_t last = magnitude_bits - 1;
-  const bool is_all_ones = last == to->format.mantissa_bits && room.top == last;
   const bool has_zero = !to->format.is_unsigned;
   return has_zero && last <= to->format.mantissa_bits &&
-         room.top >= (is_signed ? magnitude_bits : last) &&
-         !(is_all_ones && room.is_top_short) && room.bottom <= 0;
+         room.top >= (is_signed ? magnitude_bits : last) && room.bottom <= 0;
 }
 
 static bool integer_fits_integer(int32_t magnitude_bits,
