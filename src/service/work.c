@@ -71,11 +71,17 @@ static int64_t cut_run(int64_t run_bytes,
   return rlo__ceil_div(equal, step) * step;
 }
 
-/* Cuts a lattice, into 0 transfers if it has no byte. Each has at most
- * target_bytes, or one granule, at multiples of which runs are cut. */
-static rlo__transfers cut_lattice(const rlo__lattice *lattice,
-                                  int64_t target_bytes,
-                                  int64_t granule_bytes) {
+/* Cuts a lattice of a storage, into 0 transfers if it has no byte. Runs are cut
+ * at granules. */
+static rlo__transfers cut(const rlo__lattice *lattice,
+                          const rlo_storage *of,
+                          bool is_read) {
+  const rlo_storage_traits *traits = &of->traits;
+  int64_t good = is_read ? traits->good_read_bytes : traits->good_write_bytes;
+  int64_t target_bytes =
+      rlo__max(good,
+               rlo__min(rlo__thresholds.service_transfer_bytes,
+                        rlo__lattice_bytes(lattice) / TRANSFERS_OF_BOX));
   rlo__transfers made = {.dim = lattice->num_dims, .bytes = 1};
   if (lattice->run_bytes == 0) {
     return made;
@@ -87,7 +93,7 @@ static rlo__transfers cut_lattice(const rlo__lattice *lattice,
   int64_t length = length_of(lattice, made.dim);
   bool is_run_cut = made.dim == lattice->num_dims && length > target_bytes;
   made.part = is_run_cut
-                  ? cut_run(length, target_bytes, granule_bytes)
+                  ? cut_run(length, target_bytes, traits->granule_bytes)
                   : rlo__min(length, rlo__max(1, target_bytes / made.bytes));
   made.parts = made.count = rlo__ceil_div(length, made.part);
   for (int32_t d = 0; d < made.dim; ++d) {
@@ -139,16 +145,6 @@ static rlo_status move_transfer(const rlo__box *box,
 }
 
 /* ------------------------------------------------------------------- boxes */
-
-static rlo__transfers cut(const rlo__lattice *lattice,
-                          const rlo_storage *of,
-                          bool is_read) {
-  const rlo_storage_traits *traits = &of->traits;
-  int64_t good = is_read ? traits->good_read_bytes : traits->good_write_bytes;
-  int64_t target = rlo__min(rlo__thresholds.service_transfer_bytes,
-                            rlo__lattice_bytes(lattice) / TRANSFERS_OF_BOX);
-  return cut_lattice(lattice, rlo__max(good, target), traits->granule_bytes);
-}
 
 /* Finds the bytes of a box that is staged. */
 static rlo_status place_box(rlo__pipeline *pipeline, rlo__box *box) {
