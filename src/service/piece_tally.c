@@ -145,16 +145,23 @@ static bool find_shifts(const tallier *t, int64_t *out_low, int64_t *out_high) {
   return true;
 }
 
-/* Finds the lattice of each piece of a kind. Beyond the memory, where guards
- * skip points and where parts of bytes are rounded, a lattice is cut off: then
- * pieces differ. */
+/* Lattices reach beyond what is touched where guards skip points, and where
+ * parts of bytes are rounded. */
+static bool may_leave_memory(const tallier *t) {
+  return rlo__side_unit_bits(&t->part, t->side) % 8 != 0 ||
+         rlo__form_has_terms(&t->part, rlo__side_form(&t->part, t->side)) ||
+         rlo__problem_reach(&t->part, t->side) == RLO__SIDE_SOME;
+}
+
+/* Finds the lattice of each piece of a kind. Beyond the memory a lattice is cut
+ * off: then pieces differ. */
 static rlo_status pack_kind(tallier *t, rlo__lattice *out, bool *out_is_hull) {
   const rlo_problem *problem = t->grid->problem;
   int64_t low;
   int64_t high;
   bool is_known = find_shifts(t, &low, &high);
   RLO_TRY(rlo__problem_restrict_box(problem, t->begins, t->ends, &t->part));
-  if (is_known && low == 0 && high == 0) {
+  if ((is_known && low == 0 && high == 0) || !may_leave_memory(t)) {
     return rlo__problem_packing(&t->part, t->side, out, out_is_hull);
   }
   RLO_TRY(rlo__problem_packing_unbounded(&t->part, t->side, out, out_is_hull));
