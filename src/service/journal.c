@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* htole64 and flock are no part of POSIX 2008. */
-#define _DEFAULT_SOURCE
+/* O_TMPFILE, htole64 and flock are no part of POSIX 2008. */
+#define _GNU_SOURCE
 #include "service/journal.h"
 
 #include <endian.h>
@@ -304,16 +304,53 @@ int64_t rlo__journal_bytes_resumed(const rlo__journal *journal) {
 
 /* ------------------------------------------------------------------ writing */
 
+static void folder_of(const char *path, char out[PATH_MAX]) {
+  const char *slash = strrchr(path, '/');
+  (void)snprintf(out,
+                 PATH_MAX,
+                 "%.*s",
+                 slash == NULL ? 1 : (int)(slash - path) + 1,
+                 slash == NULL ? "." : path);
+}
+
+/* Makes a file of a header. 0, or an errno: then nothing is left. If
+ * `is_named`, the file has its name before its contents: where the system has
+ * no files without a name. */
+static int write_header(const rlo__journal *journal,
+                        const uint64_t header[HEADER_WORDS],
+                        bool is_named) {
+  const mode_t mode = 0600;
+  char folder[PATH_MAX];
+  char link[64];
+  int fd;
+  folder_of(journal->path, folder);
+  do {
+    fd = is_named
+             ? open(journal->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+             : open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) {
+    return errno;
+  }
+  int error = rlo__calls_write(journal->calls, fd, 0, header, HEADER_BYTES);
+  error = error != 0 ? error : rlo__calls_sync(journal->calls, fd);
+  (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  if (error == 0 && !is_named &&
+      linkat(AT_FDCWD, link, AT_FDCWD, journal->path, AT_SYMLINK_FOLLOW) != 0) {
+    error = errno;
+  }
+  if (error != 0 && is_named) {
+    (void)unlink(journal->path);
+  }
+  rlo__file_close(fd);
+  return error;
+}
+
 /* Makes the journal, and what was made beside it before, survive a stop of the
  * machine. Where that cannot be, a resumed job begins anew. */
 static void sync_folder(const char *path) {
   char folder[PATH_MAX];
-  const char *slash = strrchr(path, '/');
-  (void)snprintf(folder,
-                 sizeof folder,
-                 "%.*s",
-                 slash == NULL ? 1 : (int)(slash - path) + 1,
-                 slash == NULL ? "." : path);
+  folder_of(path, folder);
   int fd = rlo__open_at(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY);
   if (fd >= 0) {
     (void)fsync(fd);
@@ -321,8 +358,7 @@ static void sync_folder(const char *path) {
   }
 }
 
-/* Creates the file, which has its name when its header is on the disk, and
- * opens it. Nothing is left of a failure. */
+/* Creates the file and opens it. */
 static rlo_status create(rlo__journal *journal) {
   uint64_t words[HEADER_WORDS] = {magic, RLO__JOURNAL_VERSION};
   memcpy(words + SETTINGS_WORD, &journal->settings, sizeof journal->settings);
@@ -330,15 +366,10 @@ static rlo_status create(rlo__journal *journal) {
   words[HASH_WORD + 1] = journal->hash.low;
   words[HEADER_WORDS - 1] = checksum_of(words, HEADER_WORDS - 1, 0);
   swap_words(words, HEADER_WORDS);
-  rlo__file_replace f;
-  int error = rlo__file_replace_begin_at(&f, AT_FDCWD, journal->path, 0600);
-  error = error != 0 ? error : rlo__file_replace_write(&f, words, HEADER_BYTES);
-  error = error != 0 ? error : rlo__file_replace_finish(&f);
-  if (error == 0 && link(f.temp_path, journal->path) != 0) {
-    /* Some file systems have no second names. */
-    error = errno == EEXIST ? EEXIST : rlo__file_replace_rename(&f);
+  int error = write_header(journal, words, false);
+  if (error != 0 && error != EEXIST) {
+    error = write_header(journal, words, true);
   }
-  rlo__file_replace_abandon(&f);
   if (error == EEXIST) {
     return RLO_FAIL(RLO_ALREADY_EXISTS,
                     "the journal \"%s\" appeared after the job was submitted",

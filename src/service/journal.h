@@ -145,7 +145,7 @@ RLO_NODISCARD rlo_status rlo__journal_checkpoint(rlo__journal *journal,
 /** Ends it, if it has not failed. */
 void rlo__journal_end_checkpoint(rlo__journal *journal);
 
-/** For tests: replaces the system calls that append. The table is borrowed. */
+/** For tests: replaces the system calls that write. The table is borrowed. */
 void rlo__journal_set_calls(rlo__journal *journal,
                             const rlo__storage_calls *calls);
 

@@ -399,11 +399,11 @@ RLO_TEST(test_journal__another_job) {
 /* ------------------------------------------------------- calls that fail */
 
 static int call_number, fails_at, errno_of_fault;
-static bool is_short;
+static bool is_short, is_sticky;
 
 static bool is_faulty(void) {
   errno = errno_of_fault;
-  return ++call_number == fails_at;
+  return ++call_number == fails_at || (is_sticky && call_number > fails_at);
 }
 
 static ssize_t faulty_write(int fd,
@@ -462,6 +462,29 @@ RLO_TEST(test_journal__appending_fails) {
       expect_left(count + is_written);
     }
   }
+}
+
+/* Where a file without a name fails, one with a name is tried: that way file
+ * systems that know no others have journals too. Nothing is left of a failure.
+ */
+RLO_TEST(test_journal__creation_fails) {
+  errno_of_fault = EIO;
+  is_short = false;
+  for (int n = 0; n < 4; ++n) {
+    is_sticky = n % 2 != 0;
+    fails_at = 1 + n / 2;
+    const rlo__storage_calls calls = faulty_calls();
+    rlo__journal *journal = open_fitting();
+    ck_assert_ptr_null(rlo__journal_get_settings(journal));
+    rlo__journal_set_calls(journal, &calls);
+    ck_assert_int_eq(rlo__journal_start(journal), is_sticky ? RLO_IO : RLO_OK);
+    rlo__journal_release(journal);
+    expect_ok(rlo__journal_open(path, false, &journal));
+    ck_assert((rlo__journal_get_settings(journal) == NULL) == is_sticky);
+    rlo__journal_release(journal);
+    (void)unlink(path);
+  }
+  is_sticky = false;
 }
 
 RLO_TEST(test_journal__without_memory) {
