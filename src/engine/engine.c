@@ -89,20 +89,13 @@ static rlo_status register_built_in(rlo_engine *engine) {
   return RLO_OK;
 }
 
+/* Also one of which only some parts are initialized. */
 static void destroy(rlo_engine *engine) {
   whole_engine *whole = (whole_engine *)engine;
-  if (engine->plans != NULL) {
-    rlo__call_plans_deinit(&whole->plans);
-  }
-  if (engine->registry != NULL) {
-    rlo__registry_deinit(&whole->registry);
-  }
-  if (engine->shapes != NULL) {
-    rlo__shape_table_deinit(&whole->shapes);
-  }
-  if (engine->profiler != NULL) {
-    rlo__profiler_deinit(&whole->profiler);
-  }
+  rlo__call_plans_deinit(&whole->plans);
+  rlo__registry_deinit(&whole->registry);
+  rlo__shape_table_deinit(&whole->shapes);
+  rlo__profiler_deinit(&whole->profiler);
   rlo__mutex_deinit(&engine->scope_mutex);
   rlo_context_release(engine->context);
   rlo__free(whole);
@@ -123,18 +116,18 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
                          .options = read,
                          .log = {read.log, read.log_payload, RLO__LOG_DEBUG},
                          .context = rlo_context_retain(read.context),
+                         .registry = &whole->registry,
+                         .shapes = &whole->shapes,
+                         .plans = &whole->plans,
+                         .profiler = &whole->profiler,
                          .destroy = destroy};
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&engine->scope_mutex));
   RLO_TRY_GOTO(rlo__profiler_init(&whole->profiler));
-  engine->profiler = &whole->profiler;
   RLO_TRY_GOTO(rlo__shape_table_init(&whole->shapes));
-  engine->shapes = &whole->shapes;
   RLO_TRY_GOTO(
       rlo__call_plans_init(&whole->plans, &whole->shapes, read.plan_capacity));
-  engine->plans = &whole->plans;
   RLO_TRY_GOTO(rlo__registry_init(&whole->registry, engine, &engine->log));
-  engine->registry = &whole->registry;
   RLO_TRY_GOTO(register_built_in(engine));
   *out_engine = engine;
   return RLO_OK;

@@ -35,7 +35,6 @@ struct rlo_engine {
   /** Retained; may be NULL. */
   struct rlo_context *context;
   atomic_int_fast64_t counters[RLO__NUM_COUNTS];
-  /** Each is NULL until it is initialized. */
   struct rlo__registry *registry;
   struct rlo__shape_table *shapes;
   struct rlo__call_plans *plans;

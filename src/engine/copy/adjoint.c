@@ -304,16 +304,16 @@ static rlo_status add_adjoint(collection *c,
 
 /* A problem that fills all of dx with zeros, byte by byte. */
 static void make_zeros(rlo_problem *problem, const rlo_shape_extent *extent) {
-  memset(problem, 0, sizeof *problem);
-  problem->unit_bits = 8;
-  problem->num_axes = 1;
-  problem->extents[0] = extent->physical_bytes;
-  problem->dst.axis[0] = 1;
-  /* A guard that never holds: every cell takes the fill. */
-  problem->num_guards = 1;
-  problem->guards[0].kind = RLO_GUARD_PAD;
-  problem->dst_bytes = extent->physical_bytes;
-  problem->written_bytes = extent->bytes;
+  *problem = (rlo_problem){.unit_bits = 8,
+                           .num_axes = 1,
+                           .extents = {extent->physical_bytes},
+                           .dst.axis = {1},
+                           /* A guard that never holds: every cell takes the
+                            * fill. */
+                           .num_guards = 1,
+                           .guards = {{.kind = RLO_GUARD_PAD}},
+                           .dst_bytes = extent->physical_bytes,
+                           .written_bytes = extent->bytes};
 }
 
 /* Fills dx with zeros first, unless every unit of it is written, and by the
@@ -362,9 +362,9 @@ static rlo_status lower_adjoint(const rlo__copy_call *call,
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = RLO_OUT_OF_MEMORY;
-  c->dst = dst;
-  c->forward = rlo__alloc(sizeof *c->forward);
-  c->problems = rlo__alloc(sizeof *c->problems);
+  *c = (collection){.dst = dst,
+                    .forward = rlo__alloc(sizeof *c->forward),
+                    .problems = rlo__alloc(sizeof *c->problems)};
   if (c->forward == NULL || c->problems == NULL) {
     goto fail;
   }

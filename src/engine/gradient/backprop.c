@@ -182,7 +182,8 @@ static rlo_status add_up(slot *s, rlo_tensor **out_sum) {
 /* The call of a gradient with room for the dys, the dxs and what is wanted. */
 typedef struct step {
   rlo_gradient_call call;
-  rlo_tensor **dys, **dxs;
+  /** Those of the call. */
+  rlo_tensor **dys;
   bool *wants;
 } step;
 
@@ -193,20 +194,19 @@ static rlo_status step_init(step *s,
   *s =
       (step){.call = *call,
              .dys = rlo__alloc_array((size_t)num_outputs, sizeof(rlo_tensor *)),
-             .dxs = rlo__alloc_array(num_inputs, sizeof(rlo_tensor *)),
              .wants = rlo__alloc_array(num_inputs, sizeof *s->wants)};
   s->call.num_outputs = num_outputs;
   s->call.dys = s->dys;
-  s->call.dxs = s->dxs;
   s->call.wants = s->wants;
-  return s->dys != NULL && s->dxs != NULL && s->wants != NULL
+  s->call.dxs = rlo__alloc_array(num_inputs, sizeof(rlo_tensor *));
+  return s->dys != NULL && s->call.dxs != NULL && s->wants != NULL
              ? RLO_OK
              : RLO_OUT_OF_MEMORY;
 }
 
 static void step_deinit(step *s) {
   rlo__tensor_list_release(s->dys, s->call.num_outputs);
-  rlo__tensor_list_release(s->dxs, s->call.num_inputs);
+  rlo__tensor_list_release(s->call.dxs, s->call.num_inputs);
   rlo__free(s->wants);
 }
 
@@ -219,18 +219,19 @@ static rlo_status run_step(const backward *b,
   }
   for (int32_t k = 0; k < s->call.num_outputs; ++k) {
     slot *of_dy = find_slot(b, node->ids[num_inputs + k], true);
-    RLO_TRY(of_dy != NULL && of_dy->count > 0
-                ? add_up(of_dy, &s->dys[k])
-                : rlo__gradient_constant(b->tape->engine,
-                                         node->shapes[num_inputs + k],
-                                         RLO_DTYPE_ZERO,
-                                         &s->dys[k]));
+    RLO_TRY(
+        of_dy != NULL && of_dy->count > 0
+            ? add_up(of_dy, &s->dys[k])
+            : rlo__gradient_constant(b->tape->engine,
+                                     node->call.input_shapes[num_inputs + k],
+                                     RLO_DTYPE_ZERO,
+                                     &s->dys[k]));
   }
   RLO_TRY(rlo__gradient_run(&node->gradient, &s->call));
   for (int32_t i = 0; i < num_inputs; ++i) {
     if (s->wants[i]) {
-      rlo_tensor *dx = s->dxs[i];
-      s->dxs[i] = NULL;
+      rlo_tensor *dx = s->call.dxs[i];
+      s->call.dxs[i] = NULL;
       RLO_TRY(contribute(find_slot(b, node->ids[i], true), dx));
     }
   }
@@ -499,7 +500,7 @@ rlo_status rlo_vjp(rlo_engine *engine,
   RLO_TRY_GOTO(status);
   RLO_TRY_GOTO(check_dys(&p, dys));
   RLO_TRY_GOTO(run_product(&p, dys, wants));
-  status = rlo__scope_hand_out(engine, p.step.dxs, num_inputs, out_dxs);
+  status = rlo__scope_hand_out(engine, p.step.call.dxs, num_inputs, out_dxs);
 fail:
   step_deinit(&p.step);
   rlo__tape_node_release(p.node);

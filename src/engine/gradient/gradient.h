@@ -57,13 +57,9 @@ typedef struct rlo__tape_node {
   rlo_gradient_config gradient;
   /** All but dys, wants and dxs. The names live as long as the engine. */
   rlo_gradient_call call;
-  /** The ids and the shapes of the inputs, then of the outputs. The shapes are
-   *  those of shared ones, retained. */
+  /** Of the inputs, then of the outputs, as are the shapes of `call`: those of
+   *  shared ones, retained. What that has saved is held. */
   uint64_t *ids;
-  const rlo_shape **shapes;
-  /** Held: those of `call`. */
-  rlo_tensor **saved;
-  const char **saved_names;
   /** A clone for `call`; NULL: that has those of the record. */
   rlo_attributes *attributes;
 } rlo__tape_node;

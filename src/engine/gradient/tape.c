@@ -80,19 +80,25 @@ static rlo_status check_saved_names(const rlo_gradient_config *config,
   return RLO_OK;
 }
 
-static void save_one(rlo__tape_node *node,
-                     rlo_tensor *tensor,
-                     const char *name) {
-  node->saved[node->call.num_saved] = rlo__tensor_hold(tensor);
-  node->saved_names[node->call.num_saved++] = name;
+/* What a node saves, under construction. */
+typedef struct saving {
+  rlo_tensor **tensors;
+  const char **names;
+  int32_t count;
+} saving;
+
+static void save_one(saving *s, rlo_tensor *tensor, const char *name) {
+  s->tensors[s->count] = rlo__tensor_hold(tensor);
+  s->names[s->count++] = name;
 }
 
-static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
-  const rlo_gradient_config *gradient = &node->gradient;
+static rlo_status save(const rlo_gradient_config *gradient,
+                       const rlo__record *record,
+                       saving *s) {
   const rlo_kernel_config *kernel = record->config;
   if (record->gradient != NULL) {
     for (int32_t n = 0; n < record->num_saved; ++n) {
-      save_one(node, record->saved[n], NULL);
+      save_one(s, record->saved[n], NULL);
     }
     return RLO_OK;
   }
@@ -102,14 +108,14 @@ static rlo_status save(rlo__tape_node *node, const rlo__record *record) {
         rlo__input_name(kernel->input_names, kernel->num_input_names, n);
     if (gradient->saves_all_inputs ||
         saves(gradient, gradient->saved_inputs, n, name)) {
-      save_one(node, record->call->inputs[n], name);
+      save_one(s, record->call->inputs[n], name);
     }
   }
   for (int32_t k = 0; k < record->call->num_outputs; ++k) {
     const char *name =
         k < kernel->num_output_names ? kernel->output_names[k] : NULL;
     if (saves(gradient, gradient->saved_outputs, k, name)) {
-      save_one(node, record->call->outputs[k], name);
+      save_one(s, record->call->outputs[k], name);
     }
   }
   return RLO_OK;
@@ -123,62 +129,55 @@ void rlo__tape_node_release(rlo__tape_node *node) {
   }
   rlo__shape_table *shapes = node->call.engine->shapes;
   for (int32_t i = 0; i < node->call.num_inputs + node->call.num_outputs; ++i) {
-    rlo__shared_shape_release(shapes, rlo__shared_shape_of(node->shapes[i]));
+    rlo__shared_shape_release(shapes,
+                              rlo__shared_shape_of(node->call.input_shapes[i]));
   }
   for (int32_t i = 0; i < node->call.num_saved; ++i) {
-    rlo__tensor_drop(node->saved[i]);
+    rlo__tensor_drop(node->call.saved[i]);
   }
   rlo_attributes_release(node->attributes);
   rlo__free(node);
 }
 
-/* Allocates a node with room for the ids and shapes of the tensors, and for
- * what it saves. */
-static rlo__tape_node *node_alloc(size_t num_tensors, size_t num_saved) {
-  rlo__tape_node *node = NULL;
-  node = rlo__alloc(
-      sizeof *node + num_tensors * (sizeof *node->ids + sizeof *node->shapes) +
-      num_saved * (sizeof *node->saved + sizeof *node->saved_names));
-  if (node != NULL) {
-    node->ids = (uint64_t *)(void *)(node + 1);
-    node->shapes = (const rlo_shape **)(void *)(node->ids + num_tensors);
-    node->saved = (rlo_tensor **)(void *)(node->shapes + num_tensors);
-    node->saved_names = (const char **)(void *)(node->saved + num_saved);
-  }
-  return node;
-}
-
 rlo_status rlo__tape_node_create(const rlo__record *record,
                                  const rlo_gradient_config *gradient,
                                  rlo__tape_node **out_node) {
-  const int32_t num_inputs = record->call->num_inputs;
-  const int32_t num_tensors = num_inputs + record->call->num_outputs;
-  rlo__tape_node *node = node_alloc(
-      (size_t)num_tensors,
-      (size_t)(record->gradient != NULL ? record->num_saved : num_tensors));
+  const rlo_kernel_call *call = record->call;
+  const size_t num_tensors = (size_t)(call->num_inputs + call->num_outputs);
+  const size_t num_saved =
+      record->gradient != NULL ? (size_t)record->num_saved : num_tensors;
+  rlo__tape_node *node = rlo__alloc(
+      sizeof *node + num_tensors * (sizeof *node->ids + sizeof(rlo_shape *)) +
+      num_saved * (sizeof(rlo_tensor *) + sizeof(char *)));
   if (node == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  node->gradient = *gradient;
-  node->call =
-      (rlo_gradient_call){.engine = record->call->engine,
-                          .kernel_name = record->call->kernel_name,
-                          .num_outputs = record->call->num_outputs,
-                          .saved = node->saved,
-                          .saved_names = node->saved_names,
-                          .input_shapes = node->shapes,
-                          .num_inputs = record->call->num_inputs,
-                          .input_names = record->call->input_names,
-                          .num_input_names = record->call->num_input_names,
-                          .attributes = record->call->attributes};
-  for (int32_t n = 0; n < num_tensors; ++n) {
-    const rlo_tensor *tensor = n < num_inputs
-                                   ? record->call->inputs[n]
-                                   : record->call->outputs[n - num_inputs];
-    node->ids[n] = tensor->id;
-    node->shapes[n] = &rlo__shared_shape_retain(tensor->shape)->shape;
+  uint64_t *ids = (uint64_t *)(void *)(node + 1);
+  const rlo_shape **shapes = (const rlo_shape **)(void *)(ids + num_tensors);
+  saving s = {.tensors = (rlo_tensor **)(void *)(shapes + num_tensors)};
+  s.names = (const char **)(void *)(s.tensors + num_saved);
+  for (int32_t n = 0; n < (int32_t)num_tensors; ++n) {
+    const rlo_tensor *tensor = n < call->num_inputs
+                                   ? call->inputs[n]
+                                   : call->outputs[n - call->num_inputs];
+    ids[n] = tensor->id;
+    shapes[n] = &rlo__shared_shape_retain(tensor->shape)->shape;
   }
-  rlo_status status = gradient->run != NULL ? save(node, record) : RLO_OK;
+  rlo_status status =
+      gradient->run != NULL ? save(gradient, record, &s) : RLO_OK;
+  *node = (rlo__tape_node){.gradient = *gradient,
+                           .call = {.engine = call->engine,
+                                    .kernel_name = call->kernel_name,
+                                    .num_outputs = call->num_outputs,
+                                    .saved = s.tensors,
+                                    .saved_names = s.names,
+                                    .num_saved = s.count,
+                                    .input_shapes = shapes,
+                                    .num_inputs = call->num_inputs,
+                                    .input_names = call->input_names,
+                                    .num_input_names = call->num_input_names,
+                                    .attributes = call->attributes},
+                           .ids = ids};
   if (status != RLO_OK) {
     rlo__tape_node_release(node);
     return status;

@@ -44,15 +44,10 @@ rlo_status rlo__registry_init(rlo__registry *registry,
                               const rlo__log_sink *log) {
   *registry =
       (rlo__registry){.engine = engine, .log = log, .next_instance_id = 1};
-  RLO_TRY(rlo__mutex_init(&registry->changes));
-  rlo_status status = rlo__rwlock_init(&registry->lock);
-  if (status != RLO_OK) {
-    rlo__mutex_deinit(&registry->changes);
-    return status;
-  }
   rlo__table_init(&registry->names, offsetof(rlo__name, node));
   rlo__usage_init(&registry->usage, NULL);
-  return RLO_OK;
+  RLO_TRY(rlo__mutex_init(&registry->changes));
+  return rlo__rwlock_init(&registry->lock);
 }
 
 void rlo__registry_deinit(rlo__registry *registry) {
