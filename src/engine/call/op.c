@@ -16,12 +16,11 @@ static rlo_status run(const char *kernel_name,
                     kernel_name,
                     num_inputs < 1 ? "there is no tensor" : "input 0 is NULL");
   }
-  const rlo_attributes attributes = {items, num_items};
   return rlo_run_kernel(rlo_tensor_engine(inputs[0]),
                         kernel_name,
                         inputs,
                         num_inputs,
-                        &attributes,
+                        &(rlo_attributes){items, num_items},
                         outputs,
                         num_outputs,
                         NULL);
@@ -71,15 +70,21 @@ rlo_status rlo_op_relayout(rlo_tensor *x,
                            const rlo_shape *shape,
                            rlo_tensor **out_y) {
   RLO_REQUIRE(x, shape, out_y);
-  const rlo_attribute item = rlo_attribute_shape("shape", shape);
-  return run_one("Relayout", x, &item, 1, out_y);
+  return run_one("Relayout",
+                 x,
+                 (rlo_attribute[]){rlo_attribute_shape("shape", shape)},
+                 1,
+                 out_y);
 }
 
 rlo_status rlo_op_transpose(rlo_tensor *x,
                             const int64_t *permutation,
                             rlo_tensor **out_y) {
-  const rlo_attribute item = list("perm", permutation, x);
-  return run_one("Transpose", x, &item, permutation != NULL, out_y);
+  return run_one("Transpose",
+                 x,
+                 (rlo_attribute[]){list("perm", permutation, x)},
+                 permutation != NULL,
+                 out_y);
 }
 
 rlo_status rlo_op_reshape(rlo_tensor *x,
@@ -87,13 +92,19 @@ rlo_status rlo_op_reshape(rlo_tensor *x,
                           int32_t rank,
                           rlo_tensor **out_y) {
   RLO_REQUIRE_LIST(dims, rank);
-  const rlo_attribute item = rlo_attribute_i64s("shape", dims, rank);
-  return run_one("Reshape", x, &item, 1, out_y);
+  return run_one("Reshape",
+                 x,
+                 (rlo_attribute[]){rlo_attribute_i64s("shape", dims, rank)},
+                 1,
+                 out_y);
 }
 
 rlo_status rlo_op_expand_dims(rlo_tensor *x, int64_t axis, rlo_tensor **out_y) {
-  const rlo_attribute item = rlo_attribute_i64("axis", axis);
-  return run_one("ExpandDims", x, &item, 1, out_y);
+  return run_one("ExpandDims",
+                 x,
+                 (rlo_attribute[]){rlo_attribute_i64("axis", axis)},
+                 1,
+                 out_y);
 }
 
 rlo_status rlo_op_slice(rlo_tensor *x,
@@ -102,9 +113,12 @@ rlo_status rlo_op_slice(rlo_tensor *x,
                         rlo_tensor **out_y) {
   RLO_REQUIRE_LIST(begin, rank_of(x));
   RLO_REQUIRE_LIST(size, rank_of(x));
-  const rlo_attribute items[] = {list("begin", begin, x),
-                                 list("size", size, x)};
-  return run_one("Slice", x, items, 2, out_y);
+  return run_one(
+      "Slice",
+      x,
+      (rlo_attribute[]){list("begin", begin, x), list("size", size, x)},
+      2,
+      out_y);
 }
 
 rlo_status rlo_op_strided_slice(rlo_tensor *x,
@@ -114,10 +128,13 @@ rlo_status rlo_op_strided_slice(rlo_tensor *x,
                                 rlo_tensor **out_y) {
   RLO_REQUIRE_LIST(begin, rank_of(x));
   RLO_REQUIRE_LIST(end, rank_of(x));
-  const rlo_attribute items[] = {list("begin", begin, x),
-                                 list("end", end, x),
-                                 list("strides", strides, x)};
-  return run_one("StridedSlice", x, items, strides != NULL ? 3 : 2, out_y);
+  return run_one("StridedSlice",
+                 x,
+                 (rlo_attribute[]){list("begin", begin, x),
+                                   list("end", end, x),
+                                   list("strides", strides, x)},
+                 strides != NULL ? 3 : 2,
+                 out_y);
 }
 
 rlo_status rlo_op_pad(rlo_tensor *x,
@@ -128,13 +145,11 @@ rlo_status rlo_op_pad(rlo_tensor *x,
                       rlo_tensor **out_y) {
   RLO_REQUIRE(x, out_y);
   int64_t room[2 * RLO_MAX_RANK];
-  rlo_tensor *const inputs[] = {x, value};
-  const rlo_attribute items[] = {pairs("paddings", low, high, rank_of(x), room),
-                                 list("interior", interior, x)};
   return run("PadV2",
-             inputs,
+             (rlo_tensor *[]){x, value},
              value != NULL ? 2 : 1,
-             items,
+             (rlo_attribute[]){pairs("paddings", low, high, rank_of(x), room),
+                               list("interior", interior, x)},
              interior != NULL ? 2 : 1,
              out_y,
              1);
@@ -146,11 +161,15 @@ rlo_status rlo_op_mirror_pad(rlo_tensor *x,
                              rlo_mirror mirror,
                              rlo_tensor **out_y) {
   int64_t room[2 * RLO_MAX_RANK];
-  const rlo_attribute items[] = {
-      pairs("paddings", low, high, rank_of(x), room),
-      rlo_attribute_string(
-          "mode", mirror == RLO_MIRROR_REFLECT ? "reflect" : "symmetric")};
-  return run_one("MirrorPad", x, items, 2, out_y);
+  return run_one(
+      "MirrorPad",
+      x,
+      (rlo_attribute[]){
+          pairs("paddings", low, high, rank_of(x), room),
+          rlo_attribute_string(
+              "mode", mirror == RLO_MIRROR_REFLECT ? "reflect" : "symmetric")},
+      2,
+      out_y);
 }
 
 rlo_status rlo_op_reverse(rlo_tensor *x,
@@ -158,8 +177,11 @@ rlo_status rlo_op_reverse(rlo_tensor *x,
                           int32_t count,
                           rlo_tensor **out_y) {
   RLO_REQUIRE_LIST(dims, count);
-  const rlo_attribute item = rlo_attribute_i64s("dims", dims, count);
-  return run_one("Reverse", x, &item, 1, out_y);
+  return run_one("Reverse",
+                 x,
+                 (rlo_attribute[]){rlo_attribute_i64s("dims", dims, count)},
+                 1,
+                 out_y);
 }
 
 rlo_status rlo_op_roll(rlo_tensor *x,
@@ -169,9 +191,12 @@ rlo_status rlo_op_roll(rlo_tensor *x,
                        rlo_tensor **out_y) {
   RLO_REQUIRE_LIST(shifts, count);
   RLO_REQUIRE_LIST(dims, count);
-  const rlo_attribute items[] = {rlo_attribute_i64s("shifts", shifts, count),
-                                 rlo_attribute_i64s("dims", dims, count)};
-  return run_one("Roll", x, items, 2, out_y);
+  return run_one("Roll",
+                 x,
+                 (rlo_attribute[]){rlo_attribute_i64s("shifts", shifts, count),
+                                   rlo_attribute_i64s("dims", dims, count)},
+                 2,
+                 out_y);
 }
 
 rlo_status rlo_op_broadcast_to(rlo_tensor *x,
@@ -179,8 +204,11 @@ rlo_status rlo_op_broadcast_to(rlo_tensor *x,
                                int32_t rank,
                                rlo_tensor **out_y) {
   RLO_REQUIRE_LIST(dims, rank);
-  const rlo_attribute item = rlo_attribute_i64s("shape", dims, rank);
-  return run_one("BroadcastTo", x, &item, 1, out_y);
+  return run_one("BroadcastTo",
+                 x,
+                 (rlo_attribute[]){rlo_attribute_i64s("shape", dims, rank)},
+                 1,
+                 out_y);
 }
 
 /* Tile and Repeat. */
@@ -190,8 +218,8 @@ static rlo_status run_times(const char *kernel_name,
                             const int64_t *times,
                             rlo_tensor **out_y) {
   RLO_REQUIRE_LIST(times, rank_of(x));
-  const rlo_attribute item = list(name, times, x);
-  return run_one(kernel_name, x, &item, 1, out_y);
+  return run_one(
+      kernel_name, x, (rlo_attribute[]){list(name, times, x)}, 1, out_y);
 }
 
 rlo_status rlo_op_tile(rlo_tensor *x,
@@ -211,8 +239,13 @@ rlo_status rlo_op_concat(rlo_tensor *const *xs,
                          int64_t axis,
                          rlo_tensor **out_y) {
   RLO_REQUIRE(xs, out_y);
-  const rlo_attribute item = rlo_attribute_i64("axis", axis);
-  return run("ConcatV2", xs, count, &item, 1, out_y, 1);
+  return run("ConcatV2",
+             xs,
+             count,
+             (rlo_attribute[]){rlo_attribute_i64("axis", axis)},
+             1,
+             out_y,
+             1);
 }
 
 rlo_status rlo_op_stack(rlo_tensor *const *xs,
@@ -220,8 +253,13 @@ rlo_status rlo_op_stack(rlo_tensor *const *xs,
                         int64_t axis,
                         rlo_tensor **out_y) {
   RLO_REQUIRE(xs, out_y);
-  const rlo_attribute item = rlo_attribute_i64("axis", axis);
-  return run("Pack", xs, count, &item, 1, out_y, 1);
+  return run("Pack",
+             xs,
+             count,
+             (rlo_attribute[]){rlo_attribute_i64("axis", axis)},
+             1,
+             out_y,
+             1);
 }
 
 rlo_status rlo_op_split(rlo_tensor *x,
@@ -231,10 +269,15 @@ rlo_status rlo_op_split(rlo_tensor *x,
                         rlo_tensor **out_ys) {
   RLO_REQUIRE(x, out_ys);
   RLO_REQUIRE_LIST(sizes, count);
-  const rlo_attribute items[] = {
-      rlo_attribute_i64s("num_or_size_splits", sizes, count),
-      rlo_attribute_i64("axis", axis)};
-  return run("SplitV", &x, 1, items, 2, out_ys, count);
+  return run(
+      "SplitV",
+      &x,
+      1,
+      (rlo_attribute[]){rlo_attribute_i64s("num_or_size_splits", sizes, count),
+                        rlo_attribute_i64("axis", axis)},
+      2,
+      out_ys,
+      count);
 }
 
 rlo_status rlo_op_unstack(rlo_tensor *x,
@@ -242,8 +285,13 @@ rlo_status rlo_op_unstack(rlo_tensor *x,
                           int32_t count,
                           rlo_tensor **out_ys) {
   RLO_REQUIRE(x, out_ys);
-  const rlo_attribute item = rlo_attribute_i64("axis", axis);
-  return run("Unpack", &x, 1, &item, 1, out_ys, count);
+  return run("Unpack",
+             &x,
+             1,
+             (rlo_attribute[]){rlo_attribute_i64("axis", axis)},
+             1,
+             out_ys,
+             count);
 }
 
 /* SpaceToBatchND and BatchToSpaceND. */
@@ -256,10 +304,13 @@ static rlo_status run_batch(const char *kernel_name,
                             int32_t count,
                             rlo_tensor **out_y) {
   int64_t room[2 * RLO_MAX_RANK];
-  const rlo_attribute items[] = {
-      rlo_attribute_i64s("block_shape", blocks, count),
-      pairs(pairs_name, low, high, count, room)};
-  return run_one(kernel_name, x, items, 2, out_y);
+  return run_one(
+      kernel_name,
+      x,
+      (rlo_attribute[]){rlo_attribute_i64s("block_shape", blocks, count),
+                        pairs(pairs_name, low, high, count, room)},
+      2,
+      out_y);
 }
 
 rlo_status rlo_op_space_to_batch(rlo_tensor *x,
@@ -289,10 +340,14 @@ static rlo_status run_block(const char *kernel_name,
                             int64_t block,
                             bool is_nchw,
                             rlo_tensor **out_y) {
-  const rlo_attribute items[] = {
-      rlo_attribute_i64("block_size", block),
-      rlo_attribute_string("data_format", is_nchw ? "NCHW" : "NHWC")};
-  return run_one(kernel_name, x, items, 2, out_y);
+  return run_one(
+      kernel_name,
+      x,
+      (rlo_attribute[]){
+          rlo_attribute_i64("block_size", block),
+          rlo_attribute_string("data_format", is_nchw ? "NCHW" : "NHWC")},
+      2,
+      out_y);
 }
 
 rlo_status rlo_op_space_to_depth(rlo_tensor *x,
@@ -310,9 +365,12 @@ rlo_status rlo_op_depth_to_space(rlo_tensor *x,
 }
 
 rlo_status rlo_op_cast(rlo_tensor *x, rlo_dtype dtype, rlo_tensor **out_y) {
-  const rlo_attribute item =
-      rlo_attribute_string("dtype", rlo_dtype_name(dtype));
-  return run_one("Cast", x, &item, 1, out_y);
+  return run_one(
+      "Cast",
+      x,
+      (rlo_attribute[]){rlo_attribute_string("dtype", rlo_dtype_name(dtype))},
+      1,
+      out_y);
 }
 
 rlo_status rlo_op_sum(rlo_tensor *x,
@@ -320,9 +378,12 @@ rlo_status rlo_op_sum(rlo_tensor *x,
                       int32_t count,
                       bool keep_dims,
                       rlo_tensor **out_y) {
-  const rlo_attribute items[] = {rlo_attribute_i64("keep_dims", keep_dims),
-                                 rlo_attribute_i64s("dims", dims, count)};
-  return run_one("Sum", x, items, dims != NULL ? 2 : 1, out_y);
+  return run_one("Sum",
+                 x,
+                 (rlo_attribute[]){rlo_attribute_i64("keep_dims", keep_dims),
+                                   rlo_attribute_i64s("dims", dims, count)},
+                 dims != NULL ? 2 : 1,
+                 out_y);
 }
 
 rlo_status rlo_op_add_n(rlo_tensor *const *xs,
@@ -338,10 +399,14 @@ rlo_status rlo_op_gather(rlo_tensor *x,
                          int64_t batch_dims,
                          rlo_tensor **out_y) {
   RLO_REQUIRE(x, indices, out_y);
-  rlo_tensor *const inputs[] = {x, indices};
-  const rlo_attribute items[] = {rlo_attribute_i64("axis", axis),
-                                 rlo_attribute_i64("batch_dims", batch_dims)};
-  return run("GatherV2", inputs, 2, items, 2, out_y, 1);
+  return run("GatherV2",
+             (rlo_tensor *[]){x, indices},
+             2,
+             (rlo_attribute[]){rlo_attribute_i64("axis", axis),
+                               rlo_attribute_i64("batch_dims", batch_dims)},
+             2,
+             out_y,
+             1);
 }
 
 rlo_status rlo_op_segment_sum(rlo_tensor *x,
@@ -351,10 +416,13 @@ rlo_status rlo_op_segment_sum(rlo_tensor *x,
                               int64_t batch_dims,
                               rlo_tensor **out_y) {
   RLO_REQUIRE(x, ids, out_y);
-  rlo_tensor *const inputs[] = {x, ids};
-  const rlo_attribute items[] = {
-      rlo_attribute_i64("num_segments", num_segments),
-      rlo_attribute_i64("axis", axis),
-      rlo_attribute_i64("batch_dims", batch_dims)};
-  return run("UnsortedSegmentSum", inputs, 2, items, 3, out_y, 1);
+  return run("UnsortedSegmentSum",
+             (rlo_tensor *[]){x, ids},
+             2,
+             (rlo_attribute[]){rlo_attribute_i64("num_segments", num_segments),
+                               rlo_attribute_i64("axis", axis),
+                               rlo_attribute_i64("batch_dims", batch_dims)},
+             3,
+             out_y,
+             1);
 }

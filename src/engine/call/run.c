@@ -199,8 +199,8 @@ static rlo_status run_checked(rlo__kernel_call *k) {
                     call->backend_name,
                     (long long)leaked);
   }
-  const rlo__record record = {.call = call, .config = &k->bound->config};
-  return rlo__recorder_notify(&record);
+  return rlo__recorder_notify(
+      &(rlo__record){.call = call, .config = &k->bound->config});
 }
 
 /* Puts named inputs into their places. */

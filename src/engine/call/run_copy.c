@@ -90,9 +90,11 @@ static rlo_status get_plan(const rlo__kernel_call *k,
   for (int32_t n = 0; n < num_inputs; ++n) {
     shapes[n] = &k->call.inputs[n]->shape->shape;
   }
-  const rlo__copy_call call = {op, shapes, num_inputs, attributes};
-  rlo_status status = rlo__call_plan_get(
-      k->call.engine->plans, k->bound->instance, &call, out_plan);
+  rlo_status status =
+      rlo__call_plan_get(k->call.engine->plans,
+                         k->bound->instance,
+                         &(rlo__copy_call){op, shapes, num_inputs, attributes},
+                         out_plan);
   rlo__small_array_free(shapes, few);
   return status;
 }

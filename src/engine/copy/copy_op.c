@@ -27,13 +27,14 @@ rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
   for (int32_t n = 0; n < count; ++n) {
     RLO_TRY_GOTO(make_input(inputs, n, &chains[n]));
   }
-  const rlo__copy_step step = {chains[0],
-                               (const rlo_chain *const *)(chains + 1),
-                               count - 1,
-                               attributes,
-                               output,
-                               out_count};
-  RLO_TRY_GOTO(name_op(op->append(&step), op));
+  RLO_TRY_GOTO(name_op(op->append(&(rlo__copy_step){
+                           .chain = chains[0],
+                           .others = (const rlo_chain *const *)(chains + 1),
+                           .num_others = count - 1,
+                           .attributes = attributes,
+                           .output = output,
+                           .out_count = out_count}),
+                       op));
   *out_chain = chains[0];
   chains[0] = NULL;
 fail:

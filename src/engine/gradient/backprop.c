@@ -449,8 +449,8 @@ static rlo_status run_product(product *p,
     r->outputs = p->outputs;
     r->num_outputs = p->num_dys;
   }
-  const rlo__record record = {.call = r, .config = p->kernel};
-  RLO_TRY(rlo__tape_node_create(&record, &p->gradient, &p->node));
+  RLO_TRY(rlo__tape_node_create(
+      &(rlo__record){.call = r, .config = p->kernel}, &p->gradient, &p->node));
   RLO_TRY(step_init(&p->step, &p->node->call, p->num_dys));
   for (int32_t k = 0; k < p->num_dys; ++k) {
     p->step.dys[k] = rlo_tensor_retain(dys[k]);

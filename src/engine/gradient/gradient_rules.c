@@ -54,12 +54,11 @@ static rlo_status run(const rlo_gradient_call *call,
                       const rlo_attribute *items,
                       int32_t num_items,
                       rlo_tensor **out_y) {
-  const rlo_attributes attributes = {items, num_items};
   return rlo_run_kernel(call->engine,
                         kernel_name,
                         inputs,
                         num_inputs,
-                        &attributes,
+                        &(rlo_attributes){items, num_items},
                         out_y,
                         1,
                         NULL);

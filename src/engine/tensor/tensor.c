@@ -188,11 +188,13 @@ rlo_status rlo_tensor_wrap_host(rlo_engine *engine,
                     "'data' is NULL; the shape takes %lld bytes",
                     (long long)extent.physical_bytes);
   }
-  const source from = {.backend_name = RLO__HOST_BACKEND,
-                       .data = data,
-                       .release = release,
-                       .payload = payload};
-  return create(engine, shape, &from, out_tensor);
+  return create(engine,
+                shape,
+                &(source){.backend_name = RLO__HOST_BACKEND,
+                          .data = data,
+                          .release = release,
+                          .payload = payload},
+                out_tensor);
 }
 
 rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
@@ -204,13 +206,15 @@ rlo_status rlo_tensor_wrap_buffer(rlo_engine *engine,
                                   void *payload,
                                   rlo_tensor **out_tensor) {
   RLO_REQUIRE(engine, shape, out_tensor);
-  const source from = {.backend_name = RLO__OPENCL_BACKEND,
-                       .buffer = buffer,
-                       .offset_bytes = offset_bytes,
-                       .ready = ready,
-                       .release = release,
-                       .payload = payload};
-  return create(engine, shape, &from, out_tensor);
+  return create(engine,
+                shape,
+                &(source){.backend_name = RLO__OPENCL_BACKEND,
+                          .buffer = buffer,
+                          .offset_bytes = offset_bytes,
+                          .ready = ready,
+                          .release = release,
+                          .payload = payload},
+                out_tensor);
 }
 
 rlo_status rlo_tensor_create_constant(rlo_engine *engine,
