@@ -413,11 +413,8 @@ bool rlo__fall_back(rlo_engine *engine,
                     rlo__backend_instance **inout_instance) {
   rlo__backend_instance *host = NULL;
   if (status != RLO_UNSUPPORTED || !engine->options.allow_host_fallback ||
+      strcmp((*inout_instance)->name, RLO__HOST_BACKEND) == 0 ||
       rlo__backend_get(engine->registry, RLO__HOST_BACKEND, &host) != RLO_OK) {
-    return false;
-  }
-  if (host == *inout_instance) {
-    rlo__backend_instance_release(host);
     return false;
   }
   rlo__log(&engine->log,

@@ -154,30 +154,30 @@ static rlo_status run_function(rlo__kernel_call *k) {
   const int32_t room = k->capacity < RLO_MAX_KERNEL_OUTPUTS
                            ? k->capacity
                            : RLO_MAX_KERNEL_OUTPUTS;
-  const rlo_shape **inputs = rlo__alloc_array(num_inputs, sizeof(rlo_shape *));
-  const rlo_shape **shared =
-      rlo__alloc_array((size_t)room, sizeof(rlo_shape *));
+  /* The shapes of the inputs, then the shared ones of the results. */
+  const rlo_shape **lists =
+      rlo__alloc_array(num_inputs + (size_t)room, sizeof(rlo_shape *));
   /* One at least, for a function that looks at no capacity. */
   rlo_shape *shapes =
       rlo__alloc_array(room > 0 ? (size_t)room : 1, sizeof *shapes);
   rlo_status status = RLO_OUT_OF_MEMORY;
-  if (inputs != NULL && shared != NULL && shapes != NULL) {
+  if (lists != NULL && shapes != NULL) {
     for (size_t n = 0; n < num_inputs; ++n) {
-      inputs[n] = rlo_tensor_shape(k->call.inputs[n]);
+      lists[n] = rlo_tensor_shape(k->call.inputs[n]);
     }
-    k->call.output_shapes = shared;
-    status = infer_shared(k, inputs, room, shapes, shared);
+    k->call.output_shapes = lists + num_inputs;
+    status = infer_shared(k, lists, room, shapes, lists + num_inputs);
   }
   if (status == RLO_OK) {
     status = call_function(k);
   }
-  for (int32_t n = 0; shared != NULL && n < room; ++n) {
-    rlo__shared_shape_release(k->call.engine->shapes,
-                              rlo__shared_shape_of(shared[n]));
+  for (int32_t n = 0; lists != NULL && n < room; ++n) {
+    rlo__shared_shape_release(
+        k->call.engine->shapes,
+        rlo__shared_shape_of(lists[num_inputs + (size_t)n]));
   }
   rlo__free(shapes);
-  rlo__free(shared);
-  rlo__free(inputs);
+  rlo__free(lists);
   return status;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -66,11 +67,9 @@ static rlo_status take_value(const rlo__kernel_call *k,
   memcpy(out->words, bytes, sizeof out->words);
   const rlo_attributes *given = k->call.attributes;
   int32_t count = given != NULL ? given->count : 0;
-  if (count >= (int32_t)(sizeof out->items / sizeof out->items[0])) {
-    return RLO_FAIL(RLO_INTERNAL, "attributes of a pad that were not checked");
-  }
-  for (int32_t n = 0; n < count; ++n) {
-    out->items[n] = given->items[n];
+  assert(count < (int32_t)(sizeof out->items / sizeof out->items[0]));
+  if (count > 0) {
+    memcpy(out->items, given->items, (size_t)count * sizeof out->items[0]);
   }
   out->items[count] = rlo_attribute_i64s("value_bits", out->words, 2);
   out->attributes = (rlo_attributes){out->items, count + 1};

@@ -84,6 +84,7 @@ static rlo_status fill_in(const rlo_attributes *attributes,
                           const rlo_i64_list *dims,
                           const rlo_shape *dy,
                           const rlo_shape **inputs,
+                          rlo_attribute *items,
                           rlo__adjoint *a) {
   const int64_t *next = dims->values;
   for (int32_t n = 0; n < a->call.num_inputs; ++n) {
@@ -95,12 +96,9 @@ static rlo_status fill_in(const rlo_attributes *attributes,
   for (int32_t i = 0; i < attributes->count; ++i) {
     if (attributes->items[i].name == NULL ||
         !is_own(attributes->items[i].name)) {
-      a->items[a->attributes.count++] = attributes->items[i];
+      items[a->attributes.count++] = attributes->items[i];
     }
   }
-  a->attributes.items = a->items;
-  a->call.attributes = &a->attributes;
-  a->call.inputs = inputs;
   return rlo_attributes_check(&a->attributes,
                               a->call.op->name,
                               a->call.op->kernel.attributes,
@@ -124,16 +122,17 @@ rlo_status rlo__adjoint_decode(const rlo_attributes *attributes,
   RLO_TRY(rlo_shape_validate(dy));
   rlo__adjoint *a = rlo__alloc(
       sizeof *a + (size_t)count * (sizeof a->shapes[0] + sizeof(rlo_shape *)) +
-      (size_t)attributes->count * sizeof *a->items);
+      (size_t)attributes->count * sizeof(rlo_attribute));
   if (a == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  a->items = (rlo_attribute *)(void *)(a->shapes + count);
+  rlo_attribute *items = (rlo_attribute *)(void *)(a->shapes + count);
   const rlo_shape **inputs =
-      (const rlo_shape **)(void *)(a->items + attributes->count);
-  a->call = (rlo__copy_call){.op = op, .num_inputs = count};
-  a->input = (int32_t)input;
-  rlo_status status = fill_in(attributes, &dims, dy, inputs, a);
+      (const rlo_shape **)(void *)(items + attributes->count);
+  *a = (rlo__adjoint){.call = {op, inputs, count, &a->attributes},
+                      .input = (int32_t)input,
+                      .attributes = {items, 0}};
+  rlo_status status = fill_in(attributes, &dims, dy, inputs, items, a);
   if (status != RLO_OK) {
     rlo__free(a);
     return status;

@@ -180,7 +180,6 @@ typedef struct rlo__adjoint {
   int32_t input;
   /** The operation's own. */
   rlo_attributes attributes;
-  rlo_attribute *items;
   /** The inputs' shapes; those of `call` point to them. */
   rlo_shape shapes[];
 } rlo__adjoint;

@@ -447,8 +447,6 @@ rlo_status rlo__dims_get_pairs(const rlo_attributes *attributes,
     out_low->values[k] = list.values[2 * (size_t)k];
     out_high->values[k] = list.values[2 * (size_t)k + 1];
   }
-  out_low->count = count;
-  out_high->count = count;
   return RLO_OK;
 }
 

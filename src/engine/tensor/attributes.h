@@ -71,7 +71,8 @@ RLO_NODISCARD rlo_status rlo__dims_get_or(const rlo_attributes *attributes,
                                           int64_t otherwise,
                                           rlo__dims *out_dims);
 
-/** Reads `count` pairs of numbers: low0, high0, low1, high1, ... */
+/** Reads `count` pairs of numbers: low0, high0, low1, high1, ... The counts are
+ *  not set. */
 RLO_NODISCARD rlo_status rlo__dims_get_pairs(const rlo_attributes *attributes,
                                              const char *name,
                                              int32_t count,

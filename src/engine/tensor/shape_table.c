@@ -44,42 +44,29 @@ static bool is_same(const void *entry, const void *key) {
   return rlo_shape_equal(&shared->shape, key);
 }
 
-/* Under the mutex. */
-static rlo_status get_locked(rlo__shape_table *table,
-                             const rlo_shape *shape,
-                             const rlo_shape_extent *extent,
-                             rlo__shared_shape **out_shape) {
-  uint64_t hash = hash_shape(shape);
-  rlo__shared_shape *found =
-      rlo__table_find(&table->shapes, hash, is_same, shape);
-  if (found != NULL) {
-    *out_shape = rlo__shared_shape_retain(found);
-    return RLO_OK;
-  }
-  rlo__shared_shape *made = rlo__alloc(sizeof *made);
-  if (made == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  *made = (rlo__shared_shape){.shape = *shape,
-                              .bytes = extent->physical_bytes,
-                              .elements = extent->elements,
-                              .has_gaps = has_gaps(shape, extent),
-                              .id = table->next_id++,
-                              .num_references = 1};
-  rlo__table_insert(&table->shapes, made, hash);
-  *out_shape = made;
-  return RLO_OK;
-}
-
 rlo_status rlo__shape_table_get(rlo__shape_table *table,
                                 const rlo_shape *shape,
                                 rlo__shared_shape **out_shape) {
   rlo_shape_extent extent;
   RLO_TRY(rlo_shape_measure(shape, &extent));
+  const uint64_t hash = hash_shape(shape);
   rlo__mutex_lock(&table->mutex);
-  rlo_status status = get_locked(table, shape, &extent, out_shape);
+  rlo__shared_shape *found =
+      rlo__table_find(&table->shapes, hash, is_same, shape);
+  if (found != NULL) {
+    rlo__shared_shape_retain(found);
+  } else if ((found = rlo__alloc(sizeof *found)) != NULL) {
+    *found = (rlo__shared_shape){.shape = *shape,
+                                 .bytes = extent.physical_bytes,
+                                 .elements = extent.elements,
+                                 .has_gaps = has_gaps(shape, &extent),
+                                 .id = table->next_id++,
+                                 .num_references = 1};
+    rlo__table_insert(&table->shapes, found, hash);
+  }
   rlo__mutex_unlock(&table->mutex);
-  return status;
+  *out_shape = found;
+  return found != NULL ? RLO_OK : RLO_OUT_OF_MEMORY;
 }
 
 rlo__shared_shape *rlo__shared_shape_retain(rlo__shared_shape *shape) {
