@@ -125,31 +125,24 @@ static rlo_status create(rlo__call_plans *plans,
   return RLO_OK;
 }
 
-static rlo_status make_program(const rlo__call_plan *plan,
-                               int32_t output,
-                               void **out_program) {
-  rlo_problem_list *problems = NULL;
-  rlo_segment_sum *sum = NULL;
-  RLO_TRY(rlo__copy_op_lower(&plan->call,
-                             output,
-                             &plan->outputs[output].shape->shape,
-                             &problems,
-                             &sum));
-  return rlo__backend_instance_prepare(
-      plan->instance, problems, sum, out_program);
-}
-
 /* Threads that need it at once each make it, and keep the first. */
 static rlo_status get_program(rlo__call_plan *plan,
                               int32_t output,
                               void **out_program) {
   _Atomic(void *) *place = &plan->outputs[output].program;
+  rlo_problem_list *problems = NULL;
+  rlo_segment_sum *sum = NULL;
   void *made = NULL;
   *out_program = atomic_load_explicit(place, memory_order_acquire);
   if (*out_program != NULL) {
     return RLO_OK;
   }
-  RLO_TRY(make_program(plan, output, &made));
+  RLO_TRY(rlo__copy_op_lower(&plan->call,
+                             output,
+                             &plan->outputs[output].shape->shape,
+                             &problems,
+                             &sum));
+  RLO_TRY(rlo__backend_instance_prepare(plan->instance, problems, sum, &made));
   if (atomic_compare_exchange_strong(place, out_program, made)) {
     *out_program = made;
   } else {

@@ -109,12 +109,11 @@ static rlo_status bring_inputs(const rlo__kernel_call *k) {
 }
 
 static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
-  const char *kernel_name = k->call.kernel_name;
   rlo_tensor **output = &k->call.outputs[index];
   if (*output == NULL || (*output)->engine != k->call.engine) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s' left output %d %s",
-                    kernel_name,
+                    k->call.kernel_name,
                     index,
                     *output == NULL ? "unwritten" : "to another engine");
   }
@@ -122,7 +121,7 @@ static rlo_status check_output(const rlo__kernel_call *k, int32_t index) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "kernel '%s' wrote output %d in another shape than it "
                     "inferred",
-                    kernel_name,
+                    k->call.kernel_name,
                     index);
   }
   for (int32_t n = 0; n < k->call.num_inputs; ++n) {
@@ -404,8 +403,10 @@ static rlo_status bind_shapes(rlo_engine *engine,
                               const char *kernel_name,
                               const rlo_shape *const *inputs,
                               int32_t num_inputs,
+                              int32_t capacity,
                               const rlo_attributes *attributes,
                               rlo__bound_kernel **out_bound) {
+  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
   RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, out_bound, NULL));
   const rlo_kernel_config *config = &(*out_bound)->config;
   rlo_status status = check_call(*out_bound, num_inputs, attributes);
@@ -437,10 +438,9 @@ rlo_status rlo_infer_kernel(rlo_engine *engine,
   RLO_REQUIRE(engine, kernel_name, out_count);
   RLO_REQUIRE_LIST(inputs, num_inputs);
   RLO_REQUIRE_LIST(out_shapes, capacity);
-  RLO_TRY(check_counts(kernel_name, num_inputs, capacity));
   rlo__bound_kernel *bound = NULL;
-  RLO_TRY(
-      bind_shapes(engine, kernel_name, inputs, num_inputs, attributes, &bound));
+  RLO_TRY(bind_shapes(
+      engine, kernel_name, inputs, num_inputs, capacity, attributes, &bound));
   rlo_status status = infer(&bound->config,
                             inputs,
                             num_inputs,
@@ -508,10 +508,9 @@ rlo_status rlo_lower_kernel(rlo_engine *engine,
                             rlo_problem_list **out_problems) {
   RLO_REQUIRE(engine, kernel_name, out_problems);
   RLO_REQUIRE_LIST(inputs, num_inputs);
-  RLO_TRY(check_counts(kernel_name, num_inputs, 1));
   rlo__bound_kernel *bound = NULL;
-  RLO_TRY(
-      bind_shapes(engine, kernel_name, inputs, num_inputs, attributes, &bound));
+  RLO_TRY(bind_shapes(
+      engine, kernel_name, inputs, num_inputs, 1, attributes, &bound));
   rlo_status status =
       lower(bound, inputs, num_inputs, attributes, output, dst, out_problems);
   rlo__bound_kernel_release(bound);

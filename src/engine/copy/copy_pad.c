@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/str.h"
 #include "engine/copy/copy_op.h"
 #include "engine/tensor/attributes.h"
 #include "ir/arithmetic.h"
@@ -29,18 +30,35 @@ static bool fits_integer(rlo_dtype dtype, const rlo__attribute_number *number) {
   return number->value.u64 <= highest;
 }
 
+/* A number in a message, integers with all their digits. */
+typedef struct number_text {
+  char text[32];
+} number_text;
+
+static number_text print_number(const rlo__attribute_number *number) {
+  number_text text;
+  rlo__str out = rlo__str_over(text.text, sizeof text.text);
+  if (number->type == RLO_DTYPE_F64) {
+    rlo__str_printf(&out, "%g", number->value.f64);
+  } else if (number->type == RLO_DTYPE_S64) {
+    rlo__str_printf(&out, "%lld", (long long)number->value.i64);
+  } else {
+    rlo__str_printf(&out, "%llu", (unsigned long long)number->value.u64);
+  }
+  return text;
+}
+
 /* The bits of a number in a type: rounded once, as by Cast, but integer types
  * must hold it exactly. */
 static rlo_status bits_of_number(rlo_dtype dtype,
                                  const rlo__attribute_number *number,
                                  uint8_t out_bits[16]) {
-  char digits[RLO__NUMBER_DIGITS];
   uint8_t unit[16] = {0};
   bool is_whole = rlo_dtype_is_integral(dtype) || dtype == RLO_DTYPE_PRED;
   if (is_whole && !fits_integer(dtype, number)) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "the value %s does not fit type %s",
-                    rlo__attribute_number_print(number, digits),
+                    print_number(number).text,
                     rlo_dtype_name(dtype));
   }
   if (is_whole && number->type == RLO_DTYPE_F64 &&

@@ -362,15 +362,11 @@ static rlo_status check_product(const rlo_engine *engine,
                                 int32_t num_inputs,
                                 rlo_tensor *const *dys,
                                 int32_t num_dys) {
-  if (num_inputs < 1) {
+  if (num_inputs < 1 || num_dys < 1) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s': there are no inputs",
-                    kernel_name);
-  }
-  if (num_dys < 1) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the gradient of kernel '%s': there is no dy",
-                    kernel_name);
+                    "the gradient of kernel '%s': %s",
+                    kernel_name,
+                    num_inputs < 1 ? "there are no inputs" : "there is no dy");
   }
   for (int32_t k = 0; k < num_dys; ++k) {
     if (dys[k] != NULL) {

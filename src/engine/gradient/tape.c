@@ -13,20 +13,14 @@
 static _Thread_local char this_thread;
 
 rlo_status rlo__tape_check(const rlo_tape *tape, const char *action) {
-  if (tape == NULL) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: the tape is NULL", action);
-  }
-  if (tape->thread != &this_thread) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: the tape was begun by another thread",
-                    action);
-  }
-  if (tape->is_computing) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: a gradient is being computed from the tape",
-                    action);
-  }
-  return RLO_OK;
+  const char *problem =
+      tape == NULL                   ? "the tape is NULL"
+      : tape->thread != &this_thread ? "the tape was begun by another thread"
+      : tape->is_computing ? "a gradient is being computed from the tape"
+                           : NULL;
+  return problem == NULL
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT, "%s: %s", action, problem);
 }
 
 /* ------------------------------------------------------------------- saving */

@@ -18,7 +18,7 @@ static rlo_status check_name(const char *name) {
 /* Registers a backend. During a change. */
 static rlo_status add_backend(rlo__registry *registry,
                               const char *name,
-                              const rlo__backend_slot *backend) {
+                              rlo__backend_slot backend) {
   if (rlo__registry_find_backend(registry, name) != NULL) {
     return RLO_FAIL(RLO_ALREADY_EXISTS,
                     "backend '%s' is registered already; remove it first",
@@ -27,12 +27,12 @@ static rlo_status add_backend(rlo__registry *registry,
   RLO_TRY(rlo__registry_intern(registry, &name));
   rlo__name *made = rlo__name_of(name);
   rlo__name **link = &registry->backends;
-  while (*link != NULL && (*link)->backend.priority >= backend->priority) {
+  while (*link != NULL && (*link)->backend.priority >= backend.priority) {
     link = &(*link)->backend.next;
   }
   rlo__rwlock_lock_write(&registry->lock);
-  made->backend = *backend;
-  made->backend.next = *link;
+  backend.next = *link;
+  made->backend = backend;
   made->has_usage = true;
   *link = made;
   rlo__rwlock_unlock(&registry->lock);
@@ -46,11 +46,13 @@ rlo_status rlo_backend_register(rlo_engine *engine,
                                 int32_t priority) {
   RLO_REQUIRE(engine, name, factory);
   RLO_TRY(check_name(name));
-  const rlo__backend_slot backend = {
-      .factory = factory, .payload = payload, .priority = priority};
   RLO_TRY(
       rlo__registry_begin_change(engine->registry, "registering a backend"));
-  rlo_status status = add_backend(engine->registry, name, &backend);
+  rlo_status status = add_backend(
+      engine->registry,
+      name,
+      (rlo__backend_slot){
+          .factory = factory, .payload = payload, .priority = priority});
   rlo__registry_end_change(engine->registry);
   return status;
 }
@@ -137,7 +139,6 @@ static rlo_status change(rlo__registry *registry,
                          const char *name,
                          bool is_set,
                          rlo__backend_instance **out_instance) {
-  rlo__backend_instance *before = NULL;
   RLO_TRY(rlo__registry_begin_change(registry,
                                      is_set         ? "setting the backend"
                                      : name != NULL ? "bringing a backend up"
@@ -148,12 +149,10 @@ static rlo_status change(rlo__registry *registry,
   }
   if (status == RLO_OK && (is_set || name == NULL)) {
     rlo__rwlock_lock_write(&registry->lock);
-    before = registry->active;
-    registry->active = rlo__backend_instance_retain(*out_instance);
+    registry->active = *out_instance;
     rlo__rwlock_unlock(&registry->lock);
   }
   rlo__registry_end_change(registry);
-  rlo__backend_instance_release(before);
   return status;
 }
 
@@ -222,7 +221,6 @@ rlo_status rlo_backend_list(rlo_engine *engine,
 rlo_status rlo__backend_remove(rlo__registry *registry,
                                const char *name,
                                rlo__backend_instance **out_instance) {
-  rlo__backend_instance *active = NULL;
   RLO_TRY(rlo__registry_begin_change(registry, "removing a backend"));
   rlo__name *found = rlo__registry_find_backend(registry, name);
   if (found != NULL) {
@@ -235,13 +233,11 @@ rlo_status rlo__backend_remove(rlo__registry *registry,
     *out_instance = found->backend.instance;
     found->backend = (rlo__backend_slot){.factory = NULL};
     if (registry->active == *out_instance) {
-      active = registry->active;
       registry->active = NULL;
     }
     rlo__rwlock_unlock(&registry->lock);
     unbind_all(registry, name);
   }
   rlo__registry_end_change(registry);
-  rlo__backend_instance_release(active);
   return found != NULL ? RLO_OK : rlo__registry_fail_no_backend(registry, name);
 }

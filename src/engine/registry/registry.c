@@ -62,7 +62,6 @@ void rlo__registry_deinit(rlo__registry *registry) {
       rlo__free(slot);
     }
   }
-  rlo__backend_instance_release(registry->active);
   for (rlo__name *n = registry->backends; n != NULL; n = n->backend.next) {
     rlo__backend_instance_release(n->backend.instance);
   }

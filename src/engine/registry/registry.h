@@ -107,7 +107,7 @@ typedef struct rlo__registry {
   rlo__table names;
   /** By descending priority. */
   rlo__name *backends;
-  /** Retained; NULL until a backend is chosen. */
+  /** That of one of them; NULL until a backend is chosen. */
   rlo__backend_instance *active;
   /** The usage of all backends. */
   rlo__usage usage;

@@ -213,19 +213,6 @@ rlo_status rlo__attribute_number_get(const rlo_attributes *attributes,
   return RLO_OK;
 }
 
-const char *rlo__attribute_number_print(const rlo__attribute_number *number,
-                                        char out_digits[RLO__NUMBER_DIGITS]) {
-  rlo__str out = rlo__str_over(out_digits, RLO__NUMBER_DIGITS);
-  if (number->type == RLO_DTYPE_F64) {
-    rlo__str_printf(&out, "%g", number->value.f64);
-  } else if (number->type == RLO_DTYPE_S64) {
-    rlo__str_printf(&out, "%lld", (long long)number->value.i64);
-  } else {
-    rlo__str_printf(&out, "%llu", (unsigned long long)number->value.u64);
-  }
-  return rlo__str_text(&out);
-}
-
 /* ----------------------------------------------------------------- checking */
 
 static rlo_status check_map(const rlo_attributes *map, int32_t depth);

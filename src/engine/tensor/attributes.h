@@ -34,13 +34,6 @@ rlo__attribute_number_get(const rlo_attributes *attributes,
                           const char *name,
                           rlo__attribute_number *out_number);
 
-/** Room for the digits of a number and a NUL. */
-#define RLO__NUMBER_DIGITS 32
-
-/** Prints a number, integers with all their digits. Returns out_digits. */
-const char *rlo__attribute_number_print(const rlo__attribute_number *number,
-                                        char out_digits[RLO__NUMBER_DIGITS]);
-
 /*
  * Reading attributes whose names and types have been checked. Those that are
  * required are present; the others have a default here.
