@@ -66,8 +66,7 @@ static rlo_status register_op(rlo_engine *engine, const rlo__copy_op *op) {
   if (engine->context != NULL) {
     RLO_TRY(register_kernel(engine, op, RLO__OPENCL_BACKEND));
   }
-  const rlo_gradient_config gradient = rlo__gradient_of_op(op);
-  return rlo_gradient_register(engine, &gradient, 0, NULL);
+  return rlo__gradient_register_op(engine, op);
 }
 
 static rlo_status register_built_in(rlo_engine *engine) {
@@ -95,7 +94,7 @@ static void destroy(rlo_engine *engine) {
   rlo__call_plans_deinit(&whole->plans);
   rlo__registry_deinit(&whole->registry);
   rlo__shape_table_deinit(&whole->shapes);
-  rlo__profiler_deinit(&whole->profiler);
+  rlo__mutex_deinit(&whole->profiler.mutex);
   rlo__mutex_deinit(&engine->scope_mutex);
   rlo_context_release(engine->context);
   rlo__free(whole);
@@ -123,7 +122,7 @@ rlo_status rlo_engine_create(const rlo_engine_options *options,
                          .destroy = destroy};
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(rlo__mutex_init(&engine->scope_mutex));
-  RLO_TRY_GOTO(rlo__profiler_init(&whole->profiler));
+  RLO_TRY_GOTO(rlo__mutex_init(&whole->profiler.mutex));
   RLO_TRY_GOTO(rlo__shape_table_init(&whole->shapes));
   RLO_TRY_GOTO(
       rlo__call_plans_init(&whole->plans, &whole->shapes, read.plan_capacity));
@@ -176,7 +175,7 @@ rlo_status rlo_engine_get_memory(const rlo_engine *engine,
     rlo__rwlock_lock_read(&registry->lock);
     const rlo__name *name = rlo__registry_find(registry, backend_name);
     rlo__rwlock_unlock(&registry->lock);
-    if (name == NULL || !name->has_usage) {
+    if (name == NULL || name->usage.whole == NULL) {
       return rlo__registry_fail_no_backend(registry, backend_name);
     }
     usage = &name->usage;

@@ -13,14 +13,6 @@ static _Thread_local rlo__profile_run *innermost;
 /* The profiler whose function this thread calls. */
 static _Thread_local const rlo__profiler *reporting;
 
-rlo_status rlo__profiler_init(rlo__profiler *profiler) {
-  return rlo__mutex_init(&profiler->mutex);
-}
-
-void rlo__profiler_deinit(rlo__profiler *profiler) {
-  rlo__mutex_deinit(&profiler->mutex);
-}
-
 /* --------------------------------------------------------------------- runs */
 
 void rlo__profile_run_begin(rlo__profiler *profiler, rlo__profile_run *run) {

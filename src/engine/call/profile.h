@@ -6,7 +6,7 @@
 #include "relayout/profile.h"
 #include "runtime/command_log.h"
 
-/** The open profile of an engine. */
+/** The open profile of an engine: zeros, and an initialized mutex. */
 typedef struct rlo__profiler {
   /** The number of the profile, 0: none is open. Read without the mutex. */
   atomic_int_fast64_t open;
@@ -17,9 +17,6 @@ typedef struct rlo__profiler {
   rlo_profile_fn on_run;
   void *payload;
 } rlo__profiler;
-
-RLO_NODISCARD rlo_status rlo__profiler_init(rlo__profiler *profiler);
-void rlo__profiler_deinit(rlo__profiler *profiler);
 
 /** A run that may be reported; on the stack of its thread. */
 typedef struct rlo__profile_run {

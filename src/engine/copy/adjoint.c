@@ -35,23 +35,15 @@ static rlo_status count_inputs(const rlo_i64_list *list, int32_t *out_count) {
   return RLO_OK;
 }
 
-static const rlo__copy_op *find_row(const char *name) {
-  for (const rlo__copy_op *const *list = rlo__copy_lists; *list != NULL;
-       ++list) {
-    for (const rlo__copy_op *op = *list; op->name != NULL; ++op) {
-      if (strcmp(op->name, name) == 0) {
-        return op;
-      }
-    }
-  }
-  return NULL;
-}
-
 static rlo_status find_op(const char *name,
                           int32_t num_inputs,
                           int64_t input,
                           const rlo__copy_op **out_op) {
-  const rlo__copy_op *op = find_row(name);
+  const rlo__copy_op *const *list = rlo__copy_lists;
+  const rlo__copy_op *op = *list;
+  while (op != NULL && (op->name == NULL || strcmp(op->name, name) != 0)) {
+    op = op->name != NULL ? op + 1 : *++list;
+  }
   if (op == NULL || op->append == NULL ||
       rlo__copy_op_has(op, RLO__COPY_TAKES_INDICES)) {
     return RLO_FAIL(RLO_NOT_FOUND,

@@ -18,8 +18,10 @@ bool rlo__gradient_find(rlo_engine *engine,
                         const char *kernel_name,
                         rlo_gradient_config *out_config);
 
-/** The gradient of a built-in kernel; the operation is its payload. */
-rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op);
+/** Registers the gradient of a built-in kernel; the operation is its payload.
+ */
+RLO_NODISCARD rlo_status rlo__gradient_register_op(rlo_engine *engine,
+                                                   const rlo__copy_op *op);
 
 /** Runs a gradient and checks its results. After a failure every dx is NULL. */
 RLO_NODISCARD rlo_status rlo__gradient_run(const rlo_gradient_config *config,

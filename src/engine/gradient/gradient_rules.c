@@ -379,16 +379,21 @@ static rlo_status gradient_of_copy(rlo_gradient_call *call, void *payload) {
   return status;
 }
 
-rlo_gradient_config rlo__gradient_of_op(const rlo__copy_op *op) {
+rlo_status rlo__gradient_register_op(rlo_engine *engine,
+                                     const rlo__copy_op *op) {
   const rule *own = find_rule(op->name);
-  return (rlo_gradient_config){
-      .struct_size = sizeof(rlo_gradient_config),
-      .kernel_name = op->name,
-      .saved_inputs = own->saved_inputs,
-      .run = strcmp(op->name, RLO_KERNEL_NAME_MOVE_ADJOINT) == 0
-                 ? gradient_of_adjoint
-             : own->of_input == of_copy ? gradient_of_copy
-                                        : gradient_of_op,
-      /* Never written through. */
-      .payload = (void *)(uintptr_t)op};
+  return rlo_gradient_register(
+      engine,
+      &(rlo_gradient_config){
+          .struct_size = sizeof(rlo_gradient_config),
+          .kernel_name = op->name,
+          .saved_inputs = own->saved_inputs,
+          .run = strcmp(op->name, RLO_KERNEL_NAME_MOVE_ADJOINT) == 0
+                     ? gradient_of_adjoint
+                 : own->of_input == of_copy ? gradient_of_copy
+                                            : gradient_of_op,
+          /* Never written through. */
+          .payload = (void *)(uintptr_t)op},
+      0,
+      NULL);
 }

@@ -350,7 +350,10 @@ rlo_status rlo_custom_gradient(rlo_engine *engine,
   RLO_TRY_GOTO(rlo__recorder_notify(&record));
   status = rlo__scope_hand_out(engine, made, num_outputs, outputs);
 fail:
-  rlo__tensor_list_drop(saver.tensors, saver.count);
+  while (saver.count > 0) {
+    rlo__tensor_drop(saver.tensors[--saver.count]);
+  }
+  rlo__free(saver.tensors);
   rlo__tensor_list_release(made, num_outputs);
   rlo__scope_leave();
   return status;

@@ -9,10 +9,6 @@
 
 /* -------------------------------------------------------------------- usage */
 
-void rlo__usage_init(rlo__usage *usage, rlo__usage *whole) {
-  *usage = (rlo__usage){.whole = whole};
-}
-
 static void raise_peak(rlo__usage_counter *counter, int_fast64_t now) {
   int_fast64_t peak =
       atomic_load_explicit(&counter->peak, memory_order_relaxed);

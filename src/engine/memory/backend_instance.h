@@ -22,14 +22,12 @@ typedef struct rlo__usage_counter {
 } rlo__usage_counter;
 
 /** The resources held by all instances of a backend, by name: tensors outlive a
- *  backend that is removed. */
+ *  backend that is removed. Zeros, but for `whole`, at first. */
 typedef struct rlo__usage {
   rlo__usage_counter counters[RLO__NUM_USAGE_KINDS];
   /** The usage of all backends, which counts along; NULL: this is it. */
   struct rlo__usage *whole;
 } rlo__usage;
-
-void rlo__usage_init(rlo__usage *usage, rlo__usage *whole);
 
 /** Adds to a counter, and to that of the whole. Threads: safe, as is all here.
  */

@@ -33,7 +33,7 @@ static rlo_status add_backend(rlo__registry *registry,
   rlo__rwlock_lock_write(&registry->lock);
   backend.next = *link;
   made->backend = backend;
-  made->has_usage = true;
+  made->usage.whole = &registry->usage;
   *link = made;
   rlo__rwlock_unlock(&registry->lock);
   return RLO_OK;

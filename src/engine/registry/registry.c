@@ -45,7 +45,6 @@ rlo_status rlo__registry_init(rlo__registry *registry,
   *registry =
       (rlo__registry){.engine = engine, .log = log, .next_instance_id = 1};
   rlo__table_init(&registry->names, offsetof(rlo__name, node));
-  rlo__usage_init(&registry->usage, NULL);
   RLO_TRY(rlo__mutex_init(&registry->changes));
   return rlo__rwlock_init(&registry->lock);
 }
@@ -116,7 +115,6 @@ static rlo_status intern(rlo__registry *registry,
     }
     name->bytes = wanted->bytes;
     memcpy(name->text, wanted->text, wanted->bytes);
-    rlo__usage_init(&name->usage, &registry->usage);
     rlo__rwlock_lock_write(&registry->lock);
     rlo__table_insert(&registry->names, name, hash);
     rlo__rwlock_unlock(&registry->lock);

@@ -77,9 +77,8 @@ typedef struct rlo__name {
   rlo__table_node node;
   rlo__slot *slots;
   rlo__backend_slot backend;
-  /** There is or was a backend. */
-  bool has_usage;
-  /** Usage under the name of a backend, also after it is removed. */
+  /** Usage under the name of a backend, also after it is removed; without
+   *  `whole` if there was none. */
   rlo__usage usage;
   /** Of the text, without its NUL. */
   size_t bytes;

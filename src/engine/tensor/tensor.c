@@ -236,12 +236,12 @@ rlo_status rlo_tensor_create_constant(rlo_engine *engine,
   if (data == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  const void *const operands[] = {bits};
   RLO_TRY_GOTO(rlo_chain_create(&one, &chain));
   RLO_TRY_GOTO(
       rlo_chain_broadcast_in_dim(chain, shape->dims, shape->rank, NULL));
   RLO_TRY_GOTO(rlo_chain_lower(chain, shape, &problems));
-  RLO_TRY_GOTO(rlo_problem_list_run_host(problems, operands, data));
+  RLO_TRY_GOTO(
+      rlo_problem_list_run_host(problems, (const void *[]){bits}, data));
   RLO_TRY_GOTO(rlo_tensor_create(engine, shape, data, out_tensor));
 fail:
   rlo_problem_list_release(problems);

@@ -325,13 +325,6 @@ void rlo__tensor_list_release(rlo_tensor **tensors, int32_t count) {
   rlo__free(tensors);
 }
 
-void rlo__tensor_list_drop(rlo_tensor **tensors, int32_t count) {
-  for (int32_t n = 0; tensors != NULL && n < count; ++n) {
-    rlo__tensor_drop(tensors[n]);
-  }
-  rlo__free(tensors);
-}
-
 /* ------------------------------------------------------------------- scopes */
 
 rlo_status rlo_scope_begin(rlo_engine *engine, rlo_scope **out_scope) {

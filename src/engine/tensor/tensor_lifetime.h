@@ -90,10 +90,6 @@ rlo_tensor *rlo__tensor_hold(rlo_tensor *tensor);
  *  a scope; NULL is legal. */
 void rlo__tensor_drop(rlo_tensor *tensor);
 
-/** Drops `count` tensors, of which each may be NULL, and frees the list; a NULL
- *  list is legal. */
-void rlo__tensor_list_drop(rlo_tensor **tensors, int32_t count);
-
 /** The number of tensors that this thread created less those it released. */
 int64_t rlo__tensor_balance(void);
 
