@@ -48,14 +48,13 @@ static const rlo__file_format *find_format(const char *path) {
 
 /* Prints "  .bin, .raw  <help>", the lines of the help below each other. */
 static void print_format_help(const rlo__file_format *format, FILE *out) {
-  const int indent = 14;
   int column = fprintf(out, "  %s", format->suffixes[0]);
   for (size_t s = 1; s < MAX_SUFFIXES && format->suffixes[s] != NULL; ++s) {
     column += fprintf(out, ", %s", format->suffixes[s]);
   }
   for (const char *line = format->help; *line != '\0';) {
     size_t length = strcspn(line, "\n") + 1;
-    fprintf(out, "%*s", indent - column, "");
+    fprintf(out, "%*s", 14 - column, "");
     fwrite(line, 1, length, out);
     line += length;
     column = 0;
@@ -170,16 +169,13 @@ static rlo_status check_values(const rlo__array_source *source,
 /* Returns the width of the numbers of an element type: half of a complex
  * element. */
 static size_t number_width_bytes(rlo_dtype dtype) {
-  size_t width = (size_t)rlo_dtype_storage_bits(dtype) / 8;
-  bool is_complex = rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_COMPLEX;
-  return is_complex ? width / 2 : width;
+  const int numbers =
+      rlo_dtype_class_of(dtype) == RLO_DTYPE_CLASS_COMPLEX ? 2 : 1;
+  return (size_t)rlo_dtype_storage_bits(dtype) / 8 / (size_t)numbers;
 }
 
 static void swap_bytes(unsigned char *data, size_t bytes, size_t width) {
-  if (width < 2) {
-    return;
-  }
-  for (size_t at = 0; at + width <= bytes; at += width) {
+  for (size_t at = 0; width > 1 && at + width <= bytes; at += width) {
     for (size_t low = 0, high = width - 1; low < high; ++low, --high) {
       unsigned char byte = data[at + low];
       data[at + low] = data[at + high];
@@ -212,14 +208,11 @@ static int check_hints(const char *path,
 static int read_contents(const rlo__file_format *format,
                          const rlo__file_hints *hints,
                          rlo__array_source *source) {
-  rlo_shape_extent extent = {0};
   RLO__EXIT_TRY(format->read_header(&source->file, hints, &source->contents));
-  RLO__EXIT_TRY(
-      rlo__check(rlo_shape_measure(&source->contents.shape, &extent)));
-  source->bytes = extent.physical_bytes;
   source->swapped_width_bytes =
       number_width_bytes(source->contents.swapped_type);
-  return RLO__EXIT_OK;
+  return rlo__check(
+      rlo_shape_array_size(&source->contents.shape, &source->bytes));
 }
 
 int rlo__array_source_open(const char *path,

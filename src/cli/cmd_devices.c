@@ -103,19 +103,6 @@ static void add_device(rlo__report *r,
       RLO__INT("near_cache_bytes", NULL, info->near_cache_bytes));
 }
 
-static void print_devices(const rlo_device_entry *entries,
-                          const rlo_device_info *infos,
-                          int32_t count,
-                          bool is_json) {
-  rlo__report r;
-  rlo__report_begin(&r, is_json, 16);
-  rlo__report_open(&r, "devices", '[');
-  for (int32_t i = 0; i < count; ++i) {
-    add_device(&r, &entries[i], &infos[i]);
-  }
-  rlo__report_end(&r);
-}
-
 /* Nothing is printed unless all devices tell their limits. */
 static rlo_status query_devices(rlo_device_entry *entries,
                                 rlo_device_info *infos,
@@ -140,7 +127,13 @@ static int list_devices(void *payload) {
                           ? RLO_OUT_OF_MEMORY
                           : query_devices(entries, infos, &count);
   if (status == RLO_OK) {
-    print_devices(entries, infos, count, request->common.is_json);
+    rlo__report r;
+    rlo__report_begin(&r, request->common.is_json, 16);
+    rlo__report_open(&r, "devices", '[');
+    for (int32_t i = 0; i < count; ++i) {
+      add_device(&r, &entries[i], &infos[i]);
+    }
+    rlo__report_end(&r);
   }
   rlo__free(infos);
   rlo__free(entries);

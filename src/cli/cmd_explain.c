@@ -116,9 +116,11 @@ static void add_problem(rlo__report *r,
   rlo__report_open(r, "guards", '[');
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
-    const bool pads = guard->kind == RLO_GUARD_PAD;
     rlo__report_open(r, NULL, '{');
-    RLO__REPORT(r, RLO__STRING("kind", NULL, pads ? "pad" : "skip"));
+    RLO__REPORT(
+        r,
+        RLO__STRING(
+            "kind", NULL, guard->kind == RLO_GUARD_PAD ? "pad" : "skip"));
     add_form(r, "form", problem, &guard->form);
     RLO__REPORT(r, RLO__INT("limit", NULL, guard->limit));
     rlo__report_close(r);

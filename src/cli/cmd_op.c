@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "relayout/xla/shape_util.h"
+
 #include "command.h"
 #include "display.h"
 #include "files.h"
@@ -206,14 +208,13 @@ static int place_outputs(rlo__op *op) {
   for (int32_t n = 0; n < op->num_outputs; ++n) {
     rlo_shape *shape = &op->output_shapes[n];
     const char *path = op->paths[op->num_inputs + n];
-    rlo_shape_extent extent = {0};
     *shape = op->plain_shapes[n];
     if (op->request->to != NULL) {
       RLO__EXIT_TRY(rlo__layout_operand_apply(op->request->to, shape));
     }
-    RLO__EXIT_TRY(rlo__check(rlo_shape_measure(shape, &extent)));
-    op->outputs[n] =
-        (rlo__stream_output){path, shape, extent.physical_bytes, 0};
+    op->outputs[n] = (rlo__stream_output){.path = path, .shape = shape};
+    RLO__EXIT_TRY(
+        rlo__check(rlo_shape_array_size(shape, &op->outputs[n].bytes)));
     for (int32_t k = 0; k < op->num_inputs; ++k) {
       op->sources[k].has_checked_values |=
           rlo__values_may_be_cut(op->input_shapes[k], shape);

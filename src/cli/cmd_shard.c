@@ -170,9 +170,9 @@ static int print_parts(const sharded *s,
 static int show(const sharded *s,
                 const request *r,
                 const rlo__common_options *common) {
-  const int64_t stated = rlo_sharding_num_devices(s->sharding);
   const int64_t num_devices =
-      r->num_devices != 0 ? r->num_devices : rlo__max(stated, 1);
+      r->num_devices != 0 ? r->num_devices
+                          : rlo__max(rlo_sharding_num_devices(s->sharding), 1);
   const int64_t first = rlo__max(common->device.index, 0);
   const int64_t end = common->device.index >= 0 ? first + 1 : num_devices;
   RLO__EXIT_TRY(

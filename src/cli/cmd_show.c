@@ -387,8 +387,9 @@ static const rlo__option options[] = {
  * that the library reports it as an invalid coordinate. */
 static int count_before_negative(int argc, char **argv) {
   const char *last = argv[argc - 1];
-  const bool is_negative = last[0] == '-' && isdigit((unsigned char)last[1]);
-  return argc > 2 && is_negative ? argc - 1 : argc;
+  return argc > 2 && last[0] == '-' && isdigit((unsigned char)last[1])
+             ? argc - 1
+             : argc;
 }
 
 /* Two operands are a shape and an index or a slot. */

@@ -29,14 +29,14 @@ rlo_status rlo__array_sizes_add(rlo__array_sizes *sizes,
   rlo_shape_extent extent = {0};
   RLO_TRY(rlo_shape_measure(leaf->shape, &extent));
   ++sizes->arrays;
-  const bool fits =
-      rlo__add(sizes->elements, extent.elements, &sizes->elements) &&
-      rlo__add(sizes->bytes, extent.bytes, &sizes->bytes) &&
-      rlo__add(
-          sizes->physical_bytes, extent.physical_bytes, &sizes->physical_bytes);
-  return fits ? RLO_OK
-              : RLO_FAIL(RLO_OVERFLOW,
-                         "the sizes of the arrays together do not fit 64 bits");
+  return rlo__add(sizes->elements, extent.elements, &sizes->elements) &&
+                 rlo__add(sizes->bytes, extent.bytes, &sizes->bytes) &&
+                 rlo__add(sizes->physical_bytes,
+                          extent.physical_bytes,
+                          &sizes->physical_bytes)
+             ? RLO_OK
+             : RLO_FAIL(RLO_OVERFLOW,
+                        "the sizes of the arrays together do not fit 64 bits");
 }
 
 static rlo_status add_leaf(const rlo_subshape *leaf, void *sizes) {
@@ -162,24 +162,13 @@ static rlo_status list_leaf(const rlo_subshape *leaf, void *payload) {
   return RLO_OK;
 }
 
-static rlo_status list_leaves(listing *l,
-                              const char *name,
-                              const rlo_shape_tree *tree) {
-  l->name = name;
-  rlo__report_open(&l->report, "leaves", '[');
-  RLO_TRY(
-      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, list_leaf, l));
-  rlo__report_close(&l->report);
-  return RLO_OK;
-}
-
-/* -------------------------------------------------------------------- trees */
+/* ------------------------------------------------------------- trees, sides */
 
 /* Adds the shape and the sizes of a tree. */
-static rlo_status add_tree(rlo__report *r,
-                           const rlo_shape_tree *tree,
-                           const rlo__array_sizes *sizes) {
+static rlo_status add_tree(rlo__report *r, const rlo_shape_tree *tree) {
   const size_t bytes = rlo_shape_tree_format(tree, NULL, 0) + 1;
+  rlo__array_sizes sizes = {0};
+  RLO_TRY(rlo__array_sizes_add_tree(&sizes, tree));
   char *text = rlo__alloc(bytes);
   if (text == NULL) {
     return RLO_OUT_OF_MEMORY;
@@ -188,13 +177,45 @@ static rlo_status add_tree(rlo__report *r,
   RLO__REPORT(r,
               RLO__STRING("shape", "shape", text),
               RLO__STRING("kind", NULL, kind_names[rlo_shape_tree_kind(tree)]),
-              RLO__INT("arrays", "arrays", sizes->arrays),
+              RLO__INT("arrays", "arrays", sizes.arrays),
               RLO__INT("without_size",
-                       sizes->without_size > 0 ? "without size" : NULL,
-                       sizes->without_size));
+                       sizes.without_size > 0 ? "without size" : NULL,
+                       sizes.without_size),
+              RLO__INT(NULL, "elements", sizes.elements),
+              RLO__INT(NULL, "bytes", sizes.bytes),
+              RLO__INT(NULL, "physical bytes", sizes.physical_bytes),
+              RLO__SHARE(NULL,
+                         "padding",
+                         rlo__array_sizes_padding_share(&sizes),
+                         " of the physical bytes"));
   rlo__free(text);
-  rlo__array_sizes_report(r, sizes);
+  rlo__array_sizes_report(r, &sizes);
   return RLO_OK;
+}
+
+/* A tree, a parameter or the result. Ends the object that it is in. */
+static rlo_status list_side(listing *l,
+                            const char *name,
+                            const rlo_shape_tree *tree) {
+  l->name = name;
+  /* In text a program has its sizes before all leaves. */
+  if (l->report.is_json) {
+    RLO_TRY(add_tree(&l->report, tree));
+  }
+  rlo__report_open(&l->report, "leaves", '[');
+  RLO_TRY(
+      rlo_shape_tree_for_each_subshape(tree, RLO_WALK_LEAVES, list_leaf, l));
+  rlo__report_close(&l->report);
+  rlo__report_close(&l->report);
+  return RLO_OK;
+}
+
+static rlo_status describe_tree(listing *l, const rlo_shape_tree *tree) {
+  if (!l->report.is_json) {
+    RLO_TRY(add_tree(&l->report, tree));
+  }
+  begin_table(&l->report);
+  return list_side(l, "", tree);
 }
 
 int rlo__describe_tree(const rlo_shape_tree *tree, bool is_json) {
@@ -203,43 +224,16 @@ int rlo__describe_tree(const rlo_shape_tree *tree, bool is_json) {
   /* Fails before anything is printed. */
   RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(&sizes, tree)));
   rlo__report_begin(&l.report, is_json, 15);
-  rlo_status status = add_tree(&l.report, tree, &sizes);
-  RLO__REPORT(&l.report,
-              RLO__INT(NULL, "elements", sizes.elements),
-              RLO__INT(NULL, "bytes", sizes.bytes),
-              RLO__INT(NULL, "physical bytes", sizes.physical_bytes),
-              RLO__SHARE(NULL,
-                         "padding",
-                         rlo__array_sizes_padding_share(&sizes),
-                         " of the physical bytes"));
-  begin_table(&l.report);
-  if (status == RLO_OK) {
-    status = list_leaves(&l, "", tree);
-  }
+  const rlo_status status = describe_tree(&l, tree);
   rlo__report_end(&l.report);
   return rlo__check(status);
 }
 
 /* ----------------------------------------------------------------- programs */
 
-/* A parameter, or the result. */
-static rlo_status list_side(listing *l,
-                            const char *label,
-                            const rlo_shape_tree *tree) {
-  rlo__array_sizes sizes = {0};
-  if (l->report.is_json) {
-    RLO_TRY(rlo__array_sizes_add_tree(&sizes, tree));
-    RLO_TRY(add_tree(&l->report, tree, &sizes));
-  }
-  RLO_TRY(list_leaves(l, label, tree));
-  rlo__report_close(&l->report);
-  return RLO_OK;
-}
-
 static rlo_status list_sides(listing *l, const rlo_program_shape *program) {
-  const int64_t count = rlo_program_shape_parameter_count(program);
   rlo__report_open(&l->report, "parameters", '[');
-  for (int64_t n = 0; n < count; ++n) {
+  for (int64_t n = 0; n < rlo_program_shape_parameter_count(program); ++n) {
     const char *name = rlo_program_shape_parameter_name(program, n);
     const bool has_name = name[0] != '\0';
     char number[32];
@@ -268,36 +262,29 @@ static void print_side(rlo__report *r,
                    100 * rlo__array_sizes_padding_share(sizes));
 }
 
-static rlo_status describe_program(listing *l,
-                                   const rlo_program_shape *program,
-                                   bool is_json) {
+int rlo__describe_program(const rlo_program_shape *program, bool is_json) {
+  listing l = {.name = ""};
   rlo__array_sizes parameters = {0};
   rlo__array_sizes result = {0};
-  const int64_t count = rlo_program_shape_parameter_count(program);
-  for (int64_t n = 0; n < count; ++n) {
-    RLO_TRY(rlo__array_sizes_add_tree(&parameters,
-                                      rlo_program_shape_parameter(program, n)));
+  for (int64_t n = 0; n < rlo_program_shape_parameter_count(program); ++n) {
+    RLO__EXIT_TRY(rlo__check(rlo__array_sizes_add_tree(
+        &parameters, rlo_program_shape_parameter(program, n))));
   }
-  RLO_TRY(
-      rlo__array_sizes_add_tree(&result, rlo_program_shape_result(program)));
+  RLO__EXIT_TRY(rlo__check(
+      rlo__array_sizes_add_tree(&result, rlo_program_shape_result(program))));
   const size_t bytes = rlo_program_shape_format(program, NULL, 0) + 1;
   char *text = rlo__alloc(bytes);
   if (text == NULL) {
-    return RLO_OUT_OF_MEMORY;
+    return rlo__fail_last();
   }
   rlo_program_shape_format(program, text, bytes);
-  rlo__report_begin(&l->report, is_json, 15);
-  RLO__REPORT(&l->report, RLO__STRING("program", "program", text));
+  rlo__report_begin(&l.report, is_json, 15);
+  RLO__REPORT(&l.report, RLO__STRING("program", "program", text));
   rlo__free(text);
-  print_side(&l->report, "parameters", &parameters);
-  print_side(&l->report, "result", &result);
-  begin_table(&l->report);
-  const rlo_status status = list_sides(l, program);
-  rlo__report_end(&l->report);
-  return status;
-}
-
-int rlo__describe_program(const rlo_program_shape *program, bool is_json) {
-  listing l = {.name = ""};
-  return rlo__check(describe_program(&l, program, is_json));
+  print_side(&l.report, "parameters", &parameters);
+  print_side(&l.report, "result", &result);
+  begin_table(&l.report);
+  const rlo_status status = list_sides(&l, program);
+  rlo__report_end(&l.report);
+  return rlo__check(status);
 }

@@ -211,8 +211,8 @@ static int resume_part(const char *path,
                        rlo__output_file *file,
                        bool *out_exists) {
   rlo__file_replace named;
-  int error = rlo__file_replace_begin(&named, path, RLO__FILE_NAMES);
-  *out_exists = error == 0 && access(named.temp_path, F_OK) == 0 &&
+  *out_exists = rlo__file_replace_begin(&named, path, RLO__FILE_NAMES) == 0 &&
+                access(named.temp_path, F_OK) == 0 &&
                 access(named.journal_path, F_OK) == 0;
   if (!*out_exists) {
     return RLO__EXIT_OK;

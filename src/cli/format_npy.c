@@ -9,6 +9,7 @@
 #include "base/threshold.h"
 #include "relayout/npy.h"
 #include "relayout/xla/layout_util.h"
+#include "relayout/xla/shape_util.h"
 
 #include "display.h"
 #include "file_format.h"
@@ -91,8 +92,9 @@ static holding compare(const rlo_npy_header *header, const rlo_shape *from) {
     return HOLDS_OTHERS;
   }
   if (file_extent.element_bits != extent.element_bits) {
-    bool is_bytes = file_shape->rank == 1 && file_shape->dtype == RLO_DTYPE_U8;
-    return is_bytes ? HOLDS_ELEMENTS : HOLDS_OTHERS;
+    return file_shape->rank == 1 && file_shape->dtype == RLO_DTYPE_U8
+               ? HOLDS_ELEMENTS
+               : HOLDS_OTHERS;
   }
   rlo_shape file_as_expected = *file_shape;
   file_as_expected.dtype = expected.dtype;
@@ -201,13 +203,13 @@ static int make_header(const rlo_shape *shape,
                        char *out_header,
                        size_t *out_bytes) {
   rlo_shape file_shape;
-  rlo_shape_extent extent = {0};
+  int64_t bytes = 0;
   RLO__EXIT_TRY(rlo__check(make_file_shape(shape, &file_shape)));
   /* Fits: 32 dimensions of 19 digits at most. */
   RLO__EXIT_TRY(rlo__check(rlo_npy_format(
       &file_shape, out_header, RLO__MAX_HEADER_BYTES, out_bytes)));
-  RLO__EXIT_TRY(rlo__check(rlo_shape_measure(&file_shape, &extent)));
-  if (extent.physical_bytes > rlo__thresholds.move_large_bytes) {
+  RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(&file_shape, &bytes)));
+  if (bytes > rlo__thresholds.move_large_bytes) {
     widen_header(out_header, out_bytes);
   }
   return RLO__EXIT_OK;

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "relayout/xla/shape_util.h"
+
 #include "file_format.h"
 #include "message.h"
 
@@ -16,13 +18,12 @@ static bool is_swapped(rlo__byte_order order) {
 static int read_header(const rlo__input_file *file,
                        const rlo__file_hints *hints,
                        rlo__file_contents *out_contents) {
-  rlo_shape_extent extent = {0};
-  RLO__EXIT_TRY(rlo__check(rlo_shape_measure(hints->from, &extent)));
+  int64_t bytes = 0;
+  RLO__EXIT_TRY(rlo__check(rlo_shape_array_size(hints->from, &bytes)));
   bool is_part = hints->offset_bytes >= 0;
   int64_t offset_bytes = is_part ? hints->offset_bytes : 0;
   int64_t left_bytes = file->size_bytes - offset_bytes;
-  if (left_bytes < extent.physical_bytes ||
-      (left_bytes > extent.physical_bytes && !is_part)) {
+  if (left_bytes < bytes || (left_bytes > bytes && !is_part)) {
     char from_where[64] = "";
     if (is_part) {
       snprintf(from_where,
@@ -35,7 +36,7 @@ static int read_header(const rlo__input_file *file,
                      file->path,
                      left_bytes < 0 ? 0 : left_bytes,
                      from_where,
-                     extent.physical_bytes);
+                     bytes);
   }
   *out_contents = (rlo__file_contents){
       .shape = *hints->from,

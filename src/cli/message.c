@@ -85,13 +85,6 @@ static void put_log(const char *log) {
   }
 }
 
-int rlo__fail_on_device(void) {
-  const rlo_error *error = rlo_error_last();
-  return error->status == RLO_UNSUPPORTED
-             ? rlo__fail("%s; try --host", error->message)
-             : rlo__fail_last();
-}
-
 int rlo__fail_last(void) {
   const rlo_error *error = rlo_error_last();
   rlo__fail("%s", error->message);

@@ -55,10 +55,6 @@ int rlo__check(rlo_status status);
  *  position in the message is one of this text. */
 int rlo__fail_in_text(const char *text);
 
-/** The same for work on a device; says that --host needs none, if the device
- *  lacks what is asked for. */
-int rlo__fail_on_device(void);
-
 /** Prints the sentence and how to get help; returns RLO__EXIT_USAGE. `verb` may
  *  be NULL. */
 RLO_PRINTF(2, 3)

@@ -121,8 +121,7 @@ typedef struct rlo__op {
 /** Functions that return an int return an exit code, after a message unless it
  *  is RLO__EXIT_OK. */
 
-/** Returns whether the results are multiplied or added; whether added. */
-bool rlo__op_is_factored(const rlo__op_request *request);
+/** Returns whether the results are added to what is there. */
 bool rlo__op_is_adding(const rlo__op_request *request);
 
 /** Makes the jobs of all results. */

@@ -96,29 +96,30 @@ int rlo__op_catalog_find(rlo_engine *engine,
 
 void rlo__op_inputs_text(const rlo_kernel_config *kernel, rlo__str *out) {
   for (int32_t n = 0; n < kernel->num_input_names; ++n) {
-    const bool is_last = n == kernel->num_input_names - 1;
     rlo__str_printf(out,
                     "%s%s%s",
                     n == 0 ? "" : ", ",
                     kernel->input_names[n],
-                    is_last && kernel->max_inputs < 0 ? " (any number)"
-                    : n >= kernel->min_inputs         ? " (may be left out)"
-                                                      : "");
+                    n == kernel->num_input_names - 1 && kernel->max_inputs < 0
+                        ? " (any number)"
+                    : n >= kernel->min_inputs ? " (may be left out)"
+                                              : "");
   }
 }
 
 /* "2 inputs: x, value" */
 static void format_inputs(const rlo_kernel_config *kernel, rlo__str *out) {
-  const int min = kernel->min_inputs;
-  const int max = kernel->max_inputs;
-  if (max >= 0 && max != min) {
-    rlo__str_printf(out, "%d to %d inputs: ", min, max);
+  if (kernel->max_inputs >= 0 && kernel->max_inputs != kernel->min_inputs) {
+    rlo__str_printf(out,
+                    "%d to %d inputs: ",
+                    (int)kernel->min_inputs,
+                    (int)kernel->max_inputs);
   } else {
     rlo__str_printf(out,
                     "%d%s input%s: ",
-                    min,
-                    max < 0 ? " or more" : "",
-                    max == 1 ? "" : "s");
+                    (int)kernel->min_inputs,
+                    kernel->max_inputs < 0 ? " or more" : "",
+                    kernel->max_inputs == 1 ? "" : "s");
   }
   rlo__op_inputs_text(kernel, out);
 }
@@ -227,13 +228,10 @@ static json_t *parse_value(const char *text) {
   if (value == NULL && strcmp(text, "-") == 0) {
     value = json_array();
   } else if (value == NULL && strchr(text, ',') != NULL) {
-    const size_t bytes = strlen(text) + 3;
-    char *list = malloc(bytes);
-    if (list != NULL) {
-      snprintf(list, bytes, "[%s]", text);
-      value = json_loads(list, 0, NULL);
-    }
-    free(list);
+    rlo__str list = rlo__str_growing();
+    rlo__str_printf(&list, "[%s]", text);
+    value = json_loads(rlo__str_text(&list), 0, NULL);
+    rlo__str_deinit(&list);
   }
   return value != NULL ? value : json_string(text);
 }

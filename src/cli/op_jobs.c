@@ -4,6 +4,7 @@
 #include "relayout/engine.h"
 #include "relayout/kernel_names.h"
 #include "relayout/ops.h"
+#include "relayout/xla/shape_util.h"
 
 #include "base/alloc.h"
 #include "message.h"
@@ -18,12 +19,13 @@ static bool is_equal(double a, double b) {
   return a <= b && a >= b;
 }
 
-bool rlo__op_is_factored(const rlo__op_request *request) {
-  return !is_equal(request->alpha, 1.0) || rlo__op_is_adding(request);
-}
-
 bool rlo__op_is_adding(const rlo__op_request *request) {
   return !is_equal(request->beta, 0.0);
+}
+
+/* Returns whether the results are more than what the operation gives. */
+static bool is_factored(const rlo__op_request *request) {
+  return !is_equal(request->alpha, 1.0) || rlo__op_is_adding(request);
 }
 
 /* Adds a job of a copy of a problem; returns the copy, which is zero without
@@ -226,17 +228,16 @@ static int add_combination(rlo__op *op, int32_t result, int32_t stage) {
 /* Makes a result beside its output first, in memory. */
 static int add_stage(rlo__op *op, int32_t result) {
   const rlo_shape *shape = &op->plain_shapes[result];
-  rlo_shape_extent extent = {0};
   if (rlo__stream_is_asked_for(&op->request->stream)) {
     return rlo__fail(
         "%s computes or fills: with --alpha or --beta its results are loaded, "
         "not made in pieces",
         op->kernel.kernel_name);
   }
-  RLO__EXIT_TRY(rlo__check(rlo_shape_measure(shape, &extent)));
   const int32_t stage = op->num_stages++;
-  op->outputs[stage] =
-      (rlo__stream_output){NULL, shape, extent.physical_bytes, 0};
+  op->outputs[stage].shape = shape;
+  RLO__EXIT_TRY(
+      rlo__check(rlo_shape_array_size(shape, &op->outputs[stage].bytes)));
   RLO__EXIT_TRY(add_operation(op, result, shape, stage));
   return add_combination(op, result, stage);
 }
@@ -272,7 +273,7 @@ int rlo__op_make_jobs(rlo__op *op) {
   op->num_stages = op->num_outputs;
   RLO__EXIT_TRY(take_pad_value(op));
   for (int32_t n = 0; n < op->num_outputs; ++n) {
-    RLO__EXIT_TRY(rlo__op_is_factored(op->request)
+    RLO__EXIT_TRY(is_factored(op->request)
                       ? add_factored(op, n)
                       : add_operation(op, n, op->outputs[n].shape, n));
   }

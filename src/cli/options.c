@@ -392,24 +392,22 @@ int rlo__permutation_parse(const char *verb,
                            const char *text,
                            int32_t rank,
                            int32_t *out_permutation) {
-  if (text == NULL) {
-    for (int32_t k = 0; k < rank; ++k) {
-      out_permutation[k] = k;
-    }
-    return RLO__EXIT_OK;
+  int32_t numbers[RLO_MAX_RANK];
+  rlo__int_list list = {.count = rank};
+  if (text != NULL) {
+    RLO__EXIT_TRY(rlo__int_list_parse(verb, what, text, &list));
   }
-  rlo__int_list list;
-  RLO__EXIT_TRY(rlo__int_list_parse(verb, what, text, &list));
   if (list.count != rank) {
     return rlo__fail("the permutation has %d entries, the array has rank %d",
                      list.count,
                      rank);
   }
-  int32_t numbers[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
     /* Clamped: the ends of the range are invalid entries too. */
     numbers[k] =
-        (int32_t)rlo__max(INT32_MIN, rlo__min(list.values[k], INT32_MAX));
+        text == NULL
+            ? k
+            : (int32_t)rlo__max(INT32_MIN, rlo__min(list.values[k], INT32_MAX));
   }
   return rlo__check(rlo_permutation_normalize(numbers, rank, out_permutation));
 }

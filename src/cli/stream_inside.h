@@ -101,18 +101,22 @@ typedef struct rlo__progress {
   double next_seconds;
   /** The columns of the terminal's line that it has; 0: none. */
   int drawn_columns;
+  /** When the next event is printed. */
+  double next_event_seconds;
 } rlo__progress;
 
 /** Begins, for what standard error is: a terminal that can go back to the
  *  beginning of a line, or not; then lines only if they are wanted. Shows
  *  nothing yet, nor in the first second. `name` is borrowed. */
 void rlo__progress_begin(rlo__progress *progress,
-                         bool is_wanted,
-                         bool is_quiet,
+                         const rlo__stream_options *options,
                          const char *name);
 
-/** Shows it if it is time to; call it ten times a second. */
-void rlo__progress_show(rlo__progress *progress, const rlo_job_info *info);
+/** Shows it if it is time to, and prints an event each second for --json; call
+ *  it ten times a second. */
+void rlo__progress_show(rlo__progress *progress,
+                        const rlo__stream *stream,
+                        const rlo_job_info *info);
 
 /** Ends the line, if there is one: with the totals of a job that is done. */
 void rlo__progress_end(rlo__progress *progress, const rlo_job_info *info);
@@ -131,8 +135,5 @@ void rlo__stream_print_plan(const rlo__stream *stream,
 void rlo__stream_print_end(const rlo__stream *stream,
                            const rlo__stream_result *result,
                            bool is_done);
-
-/** Prints the event "progress". */
-void rlo__stream_progress_print(const rlo_job_info *info);
 
 #endif

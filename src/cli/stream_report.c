@@ -21,6 +21,7 @@
 #define FIRST_SECONDS 1.0
 #define LINE_SECONDS  0.1
 #define LINES_SECONDS 10.0
+#define EVENT_SECONDS 1.0
 
 /* The widest line that is drawn. */
 #define MAX_COLUMNS     200
@@ -32,26 +33,26 @@ typedef struct line_text {
   char text[MAX_COLUMNS + 1];
 } line_text;
 
-static rlo__progress_kind choose_kind(bool is_wanted, bool is_quiet) {
+static rlo__progress_kind choose_kind(const rlo__stream_options *options) {
   const char *terminal = getenv("TERM");
   const bool can_redraw = isatty(STDERR_FILENO) != 0 &&
                           (terminal == NULL || strcmp(terminal, "dumb") != 0);
-  return is_quiet     ? RLO__PROGRESS_NONE
-         : can_redraw ? RLO__PROGRESS_LINE
-         : is_wanted  ? RLO__PROGRESS_LINES
-                      : RLO__PROGRESS_NONE;
+  return options->is_quiet             ? RLO__PROGRESS_NONE
+         : can_redraw                  ? RLO__PROGRESS_LINE
+         : options->is_progress_wanted ? RLO__PROGRESS_LINES
+                                       : RLO__PROGRESS_NONE;
 }
 
 void rlo__progress_begin(rlo__progress *progress,
-                         bool is_wanted,
-                         bool is_quiet,
+                         const rlo__stream_options *options,
                          const char *name) {
-  const rlo__progress_kind kind = choose_kind(is_wanted, is_quiet);
+  const rlo__progress_kind kind = choose_kind(options);
   *progress = (rlo__progress){
       .kind = kind,
       .name = name,
       .next_seconds =
           kind == RLO__PROGRESS_LINE ? FIRST_SECONDS : LINES_SECONDS,
+      .next_event_seconds = EVENT_SECONDS,
   };
 }
 
@@ -69,9 +70,9 @@ static const char *bottleneck(const rlo_job_info *info) {
 
 /* "812 MB/s", without what was done earlier. */
 static const char *rate_text(const rlo_job_info *info) {
-  const double bytes = (double)(info->bytes_done - info->bytes_resumed);
-  return rlo__bytes_text(info->seconds > 0 ? (int64_t)(bytes / info->seconds)
-                                           : 0);
+  const int64_t bytes = info->bytes_done - info->bytes_resumed;
+  return rlo__bytes_text(
+      info->seconds > 0 ? (int64_t)((double)bytes / info->seconds) : 0);
 }
 
 static void append_left(rlo__str *line, double left) {
@@ -165,7 +166,8 @@ static void draw(rlo__progress *progress, const char *line, int columns) {
   progress->drawn_columns = length;
 }
 
-void rlo__progress_show(rlo__progress *progress, const rlo_job_info *info) {
+/* Shows it on standard error. */
+static void show_line(rlo__progress *progress, const rlo_job_info *info) {
   line_text line;
   if (progress->kind == RLO__PROGRESS_NONE ||
       info->seconds < progress->next_seconds) {
@@ -290,11 +292,14 @@ static void begin(const rlo__stream *stream,
                   const char *status,
                   const rlo__stream_result *result,
                   rlo__report *r) {
-  const bool has_status = stream->is_in_pieces && strcmp(event, "end") == 0;
   rlo__report_begin(r, stream->common->is_json, 7);
-  RLO__REPORT(r,
-              RLO__STRING(stream->is_in_pieces ? "event" : NULL, NULL, event),
-              RLO__STRING(has_status ? "status" : NULL, NULL, status));
+  RLO__REPORT(
+      r,
+      RLO__STRING(stream->is_in_pieces ? "event" : NULL, NULL, event),
+      RLO__STRING(
+          stream->is_in_pieces && strcmp(event, "end") == 0 ? "status" : NULL,
+          NULL,
+          status));
   stream->report(stream, r, result);
 }
 
@@ -313,14 +318,14 @@ void rlo__stream_print_plan(const rlo__stream *stream,
 void rlo__stream_print_end(const rlo__stream *stream,
                            const rlo__stream_result *result,
                            bool is_done) {
-  const bool has_status = is_done || result->status != RLO_OK;
   if (!is_done && !(stream->is_in_pieces && stream->common->is_json)) {
     return;
   }
   rlo__report r;
   begin(stream,
         "end",
-        has_status ? rlo_status_name(result->status) : NULL,
+        is_done || result->status != RLO_OK ? rlo_status_name(result->status)
+                                            : NULL,
         is_done ? result : NULL,
         &r);
   if (is_done && stream->is_in_pieces) {
@@ -329,8 +334,8 @@ void rlo__stream_print_end(const rlo__stream *stream,
   rlo__report_end(&r);
 }
 
-void rlo__stream_progress_print(const rlo_job_info *info) {
-  const bool is_known = info->seconds_left >= 0;
+/* Prints the event "progress". */
+static void print_event(const rlo_job_info *info) {
   rlo__report r;
   rlo__report_begin(&r, true, 0);
   RLO__REPORT(&r,
@@ -341,8 +346,21 @@ void rlo__stream_progress_print(const rlo_job_info *info) {
               RLO__INT("bytes_total", NULL, info->bytes_total),
               RLO__REAL("seconds", info->seconds),
               RLO__REAL("seconds_left",
-                        is_known ? info->seconds_left : (double)INFINITY),
+                        info->seconds_left >= 0 ? info->seconds_left
+                                                : (double)INFINITY),
               RLO__STRING("waits_for", NULL, bottleneck(info)));
   rlo__report_end(&r);
   fflush(stdout);
+}
+
+void rlo__progress_show(rlo__progress *progress,
+                        const rlo__stream *stream,
+                        const rlo_job_info *info) {
+  show_line(progress, info);
+  if (stream->report != NULL && stream->is_in_pieces &&
+      stream->common->is_json &&
+      info->seconds >= progress->next_event_seconds) {
+    print_event(info);
+    progress->next_event_seconds += EVENT_SECONDS;
+  }
 }

@@ -55,7 +55,6 @@ typedef struct run {
   /* The jobs compare with the outputs, in place of writing them. */
   bool is_verifying;
   rlo__progress progress;
-  double next_event_seconds;
   /* Nothing of what was done is of use. */
   bool is_spoilt;
   rlo__stream_words words;
@@ -132,7 +131,10 @@ static int prepare_whole(run *r) {
   }
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     if (prepare_job(r, s->jobs[n].problem) != RLO_OK) {
-      return is_named ? rlo__fail_last() : rlo__fail_on_device();
+      const rlo_error *error = rlo_error_last();
+      return !is_named && error->status == RLO_UNSUPPORTED
+                 ? rlo__fail("%s; try --host", error->message)
+                 : rlo__fail_last();
     }
   }
   return RLO__EXIT_OK;
@@ -212,7 +214,8 @@ static int create_storages(run *r) {
   hints.is_direct = s->options->io == RLO__STREAM_IO_DIRECT;
   r->storages = rlo__alloc_array(
       (size_t)s->num_sources + (size_t)s->num_outputs, sizeof(rlo_storage *));
-  if (r->storages == NULL) {
+  r->jobs = rlo__alloc_array((size_t)s->num_jobs + 1, sizeof(rlo_job *));
+  if (r->storages == NULL || r->jobs == NULL) {
     return rlo__fail_last();
   }
   for (int32_t n = 0; n < s->num_sources; ++n) {
@@ -229,10 +232,6 @@ static int create_storages(run *r) {
 /* All at once, so that the totals are known from the beginning. */
 static int submit(run *r) {
   const rlo__stream *s = r->stream;
-  r->jobs = rlo__alloc_array((size_t)s->num_jobs + 1, sizeof(rlo_job *));
-  if (r->jobs == NULL) {
-    return rlo__fail_last();
-  }
   /* Each may have a journal open. */
   rlo__files_allow(2 * (s->num_sources + s->num_outputs) + s->num_jobs);
   for (int32_t n = 0; n < s->num_jobs; ++n) {
@@ -280,23 +279,15 @@ static rlo_status get_info(const run *r, int32_t current, rlo_job_info *out) {
     }
   }
   if (r->stream->num_jobs > 1) {
-    const double bytes_now = (double)(all.bytes_done - all.bytes_resumed);
-    const double bytes_left = (double)(all.bytes_total - all.bytes_done);
-    all.seconds_left =
-        bytes_now > 0 ? all.seconds * bytes_left / bytes_now : -1;
+    const int64_t bytes_now = all.bytes_done - all.bytes_resumed;
+    all.seconds_left = bytes_now > 0
+                           ? all.seconds *
+                                 (double)(all.bytes_total - all.bytes_done) /
+                                 (double)bytes_now
+                           : -1;
   }
   *out = all;
   return RLO_OK;
-}
-
-static void show(run *r, const rlo_job_info *info) {
-  rlo__progress_show(&r->progress, info);
-  const rlo__stream *s = r->stream;
-  if (s->report != NULL && s->is_in_pieces && s->common->is_json &&
-      info->seconds >= r->next_event_seconds) {
-    rlo__stream_progress_print(info);
-    r->next_event_seconds += 1.0;
-  }
 }
 
 /* Shows how far the jobs are until job `n` has ended. */
@@ -311,19 +302,15 @@ static rlo_status watch_job(run *r, int32_t n) {
     RLO_TRY(rlo_job_wait(r->jobs[n], LOOK_MILLISECONDS, &has_ended));
     RLO_TRY(get_info(r, n, info));
     if (!has_ended) {
-      show(r, info);
+      rlo__progress_show(&r->progress, r->stream, info);
     }
   }
   return rlo_job_result(r->jobs[n]);
 }
 
 static int watch(run *r) {
-  const rlo__stream_options *options = r->stream->options;
-  rlo__progress_begin(&r->progress,
-                      options->is_progress_wanted,
-                      options->is_quiet,
-                      r->stream->outputs[0].path);
-  r->next_event_seconds = 1.0;
+  rlo__progress_begin(
+      &r->progress, r->stream->options, r->stream->outputs[0].path);
   /* A signal may come before the first look. */
   rlo_status status = get_info(r, 0, &r->result->info);
   for (int32_t n = 0; status == RLO_OK && n < r->stream->num_jobs; ++n) {
@@ -385,13 +372,13 @@ static int run_jobs(void *payload) {
 /* Runs the jobs once more, on the host, and compares what they would write.
  * Prints the first byte that differs. */
 static int verify(const run *r) {
-  rlo__stream_options options = *r->stream->options;
-  options.devices = (rlo__device_choice){.is_none = true};
-  options.passes = 1;
-  /* The journal is that of the jobs that have run. */
-  options.is_resumed = false;
-  options.is_quiet = true;
-  options.is_progress_wanted = false;
+  /* It has no journal: that is the one of the jobs that have run. */
+  rlo__stream_options options = {
+      .devices.is_none = true,
+      .memory_bytes = r->stream->options->memory_bytes,
+      .io = r->stream->options->io,
+      .passes = 1,
+      .is_quiet = true};
   rlo__stream again = *r->stream;
   again.options = &options;
   again.report = NULL;

@@ -186,8 +186,10 @@ int rlo__driver_cache_make(void) {
     return RLO__EXIT_OK;
   }
   const char *base = getenv("TMPDIR");
-  const bool is_named = base != NULL && base[0] == '/';
-  snprintf(f.path, sizeof(f.path), "%s", is_named ? base : "/tmp");
+  snprintf(f.path,
+           sizeof(f.path),
+           "%s",
+           base != NULL && base[0] == '/' ? base : "/tmp");
   if (!make_private(&f)) {
     return rlo__fail(
         "the OpenCL driver has no folder for what it compiles: POCL_CACHE_DIR, "

@@ -162,8 +162,7 @@ static rlo_status make_part(const rlo_shape *array, slice *out_part) {
     out_part->bytes = ranks.rank == 0 ? out_part->bytes : 0;
     return RLO_OK;
   }
-  const int64_t grains = (size - 1) / grain + 1;
-  const int64_t step = ((grains - 1) / ranks.count + 1) * grain;
+  const int64_t step = ((size - 1) / grain / ranks.count + 1) * grain;
   const int64_t start =
       ranks.rank > (size - 1) / step ? size : ranks.rank * step;
   slice before;
@@ -263,10 +262,12 @@ static int share_output(run *r) {
 /* Returns --memory, or the rank's share of the machine's memory. */
 static int64_t find_memory(const run *r) {
   const int64_t given = r->conversion.request.stream.memory_bytes;
-  const int64_t share = rlo__memory_bytes() / MEMORY_SHARE / ranks.count;
-  return given != 0 ? given
-                    : rlo__max(RLO_SERVICE_MIN_HOST_BYTES,
-                               rlo__min(share, rlo__thresholds.cli_rank_bytes));
+  return given != 0
+             ? given
+             : rlo__max(
+                   RLO_SERVICE_MIN_HOST_BYTES,
+                   rlo__min(rlo__memory_bytes() / MEMORY_SHARE / ranks.count,
+                            rlo__thresholds.cli_rank_bytes));
 }
 
 /* Leaves the device of the list that is this rank's turn. */
