@@ -194,15 +194,13 @@ static int check_hints(const char *path,
                            path)
                : RLO__EXIT_OK;
   }
-  if (hints->offset_bytes >= 0 ||
-      hints->byte_order != RLO__BYTE_ORDER_DEFAULT) {
-    return rlo__fail(
-        "%s has a header, which says where its data begin and "
-        "their byte order: --offset and --byte-order are for "
-        "files of bare bytes",
-        path);
-  }
-  return RLO__EXIT_OK;
+  return hints->offset_bytes < 0 && hints->byte_order == RLO__BYTE_ORDER_DEFAULT
+             ? RLO__EXIT_OK
+             : rlo__fail(
+                   "%s has a header, which says where its data begin and "
+                   "their byte order: --offset and --byte-order are for "
+                   "files of bare bytes",
+                   path);
 }
 
 static int read_contents(const rlo__file_format *format,

@@ -85,13 +85,29 @@ static const char *const common_pairs[][3] = {
     {"u8[8,3,224,224]", "u8[8,224,224,3]", "0,2,3,1"},
     {"u8[1024,1024]", "u8[1024,1024]{0,1}", NULL}};
 
+static int launch_into(const rlo__pair_run *run,
+                       rlo_plan *plan,
+                       cl_command_queue queue,
+                       cl_mem buffers[2]) {
+  rlo_context *context = run->session->context;
+  RLO__EXIT_TRY(rlo__check(rlo_buffer_create(
+      context, rlo__max(1, run->problem.src_bytes), &buffers[0])));
+  RLO__EXIT_TRY(rlo__check(rlo_buffer_create(
+      context, rlo__max(1, run->problem.dst_bytes), &buffers[1])));
+  RLO__EXIT_TRY(rlo__check(
+      rlo_enqueue(plan, queue, buffers[0], 0, buffers[1], 0, 0, NULL, NULL)));
+  const cl_int error = clFinish(queue);
+  return error == CL_SUCCESS
+             ? RLO__EXIT_OK
+             : rlo__fail("clFinish failed with OpenCL error %d", (int)error);
+}
+
 /* Some drivers compile a part at the first launch only, and keep that in a
  * directory of their own. */
 static int launch(const rlo__pair_run *run, rlo_plan *plan) {
   rlo_context *context = run->session->context;
   cl_int error = CL_SUCCESS;
-  cl_mem src = NULL;
-  cl_mem dst = NULL;
+  cl_mem buffers[2] = {NULL, NULL};
   cl_command_queue queue = clCreateCommandQueue(rlo_context_cl_context(context),
                                                 rlo_context_cl_device(context),
                                                 0,
@@ -100,22 +116,9 @@ static int launch(const rlo__pair_run *run, rlo_plan *plan) {
     return rlo__fail("clCreateCommandQueue failed with OpenCL error %d",
                      (int)error);
   }
-  rlo_status status =
-      rlo_buffer_create(context, rlo__max(1, run->problem.src_bytes), &src);
-  if (status == RLO_OK) {
-    status =
-        rlo_buffer_create(context, rlo__max(1, run->problem.dst_bytes), &dst);
-  }
-  if (status == RLO_OK) {
-    status = rlo_enqueue(plan, queue, src, 0, dst, 0, 0, NULL, NULL);
-  }
-  int code = rlo__check(status);
-  error = clFinish(queue);
-  if (code == RLO__EXIT_OK && error != CL_SUCCESS) {
-    code = rlo__fail("clFinish failed with OpenCL error %d", (int)error);
-  }
-  rlo_buffer_release(context, dst);
-  rlo_buffer_release(context, src);
+  const int code = launch_into(run, plan, queue, buffers);
+  rlo_buffer_release(context, buffers[1]);
+  rlo_buffer_release(context, buffers[0]);
   clReleaseCommandQueue(queue);
   return code;
 }

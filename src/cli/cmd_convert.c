@@ -91,8 +91,9 @@ static int convert_source(rlo__conversion *c) {
   rlo__convert_request *request = &c->request;
   RLO__EXIT_TRY(rlo__check(rlo_relayout_lower(
       &c->source.contents.shape, &c->dst_shape, c->permutation, &c->problem)));
-  rlo__stream_output output = {
-      request->output_path, &c->dst_shape, c->problem.dst_bytes, 0};
+  rlo__stream_output output = {.path = request->output_path,
+                               .shape = &c->dst_shape,
+                               .bytes = c->problem.dst_bytes};
   const rlo__stream_job job = {.problem = &c->problem};
   rlo__stream stream = {.options = &request->stream,
                         .common = &request->common,

@@ -115,7 +115,9 @@ static int take_files(rlo__op *op) {
   op->paths = calloc(count + num_inputs, sizeof(*op->paths));
   op->sources = calloc(count, sizeof(*op->sources));
   op->input_shapes = calloc(num_inputs, sizeof(*op->input_shapes));
-  if (op->paths == NULL || op->sources == NULL || op->input_shapes == NULL) {
+  op->outputs = calloc(2 * (size_t)op->num_outputs, sizeof(*op->outputs));
+  if (op->paths == NULL || op->sources == NULL || op->input_shapes == NULL ||
+      op->outputs == NULL) {
     return rlo__fail("cannot get memory for %zu files", count);
   }
   op->from = op->paths + count;
@@ -190,17 +192,16 @@ static int infer_outputs(rlo__op *op) {
                                             op->plain_shapes,
                                             RLO_MAX_KERNEL_OUTPUTS,
                                             &count)));
-  if (count != op->num_outputs) {
-    return rlo__fail_usage("op",
-                           "%s has %d result%s here, but %d file%s named for "
-                           "them",
-                           op->kernel.kernel_name,
-                           count,
-                           count == 1 ? "" : "s",
-                           op->num_outputs,
-                           op->num_outputs == 1 ? " is" : "s are");
-  }
-  return RLO__EXIT_OK;
+  return count == op->num_outputs
+             ? RLO__EXIT_OK
+             : rlo__fail_usage("op",
+                               "%s has %d result%s here, but %d file%s named "
+                               "for them",
+                               op->kernel.kernel_name,
+                               count,
+                               count == 1 ? "" : "s",
+                               op->num_outputs,
+                               op->num_outputs == 1 ? " is" : "s are");
 }
 
 /* Gives the results their layout. */
@@ -212,7 +213,8 @@ static int place_outputs(rlo__op *op) {
     if (op->request->to != NULL) {
       RLO__EXIT_TRY(rlo__layout_operand_apply(op->request->to, shape));
     }
-    op->outputs[n] = (rlo__stream_output){.path = path, .shape = shape};
+    op->outputs[n].path = path;
+    op->outputs[n].shape = shape;
     RLO__EXIT_TRY(
         rlo__check(rlo_shape_array_size(shape, &op->outputs[n].bytes)));
     for (int32_t k = 0; k < op->num_inputs; ++k) {
@@ -371,6 +373,7 @@ static int run_request(rlo__op_request *request) {
     rlo__array_source_close(&op.sources[n]);
   }
   rlo__op_release_jobs(&op);
+  free(op.outputs);
   free((void *)op.input_shapes);
   free(op.sources);
   free((void *)op.paths);

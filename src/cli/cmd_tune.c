@@ -219,10 +219,9 @@ static int show_saved(const char *path, bool is_json) {
 
 static int clear_saved(const char *path) {
   RLO__EXIT_TRY(rlo__rights_check("the wisdom is not cleared"));
-  if (unlink(path) != 0 && errno != ENOENT) {
-    return rlo__fail("cannot remove %s: %s", path, strerror(errno));
-  }
-  return RLO__EXIT_OK;
+  return unlink(path) == 0 || errno == ENOENT
+             ? RLO__EXIT_OK
+             : rlo__fail("cannot remove %s: %s", path, strerror(errno));
 }
 
 /* "show", "clear" or "path". */

@@ -57,12 +57,11 @@ int rlo__input_file_check_unchanged(const rlo__input_file *file) {
     return rlo__fail(
         "cannot read the status of %s: %s", file->path, strerror(errno));
   }
-  if (information.st_size != file->size_bytes ||
-      information.st_mtim.tv_sec != file->modified.tv_sec ||
-      information.st_mtim.tv_nsec != file->modified.tv_nsec) {
-    return rlo__fail("%s was changed while it was read", file->path);
-  }
-  return RLO__EXIT_OK;
+  return information.st_size == file->size_bytes &&
+                 information.st_mtim.tv_sec == file->modified.tv_sec &&
+                 information.st_mtim.tv_nsec == file->modified.tv_nsec
+             ? RLO__EXIT_OK
+             : rlo__fail("%s was changed while it was read", file->path);
 }
 
 void rlo__input_file_close(const rlo__input_file *file) {

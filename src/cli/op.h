@@ -109,7 +109,7 @@ typedef struct rlo__op {
   rlo_shape plain_shapes[RLO_MAX_KERNEL_OUTPUTS];
   rlo_shape output_shapes[RLO_MAX_KERNEL_OUTPUTS];
   /** The results, then what is made in memory before them. */
-  rlo__stream_output outputs[2 * RLO_MAX_KERNEL_OUTPUTS];
+  rlo__stream_output *outputs;
   int32_t num_stages;
   rlo__stream_job *jobs;
   int32_t num_jobs;

@@ -209,16 +209,15 @@ int rlo__number_parse(const char *verb,
   if (*rest != '\0') {
     return rlo__fail_usage(verb, "%s: '%s' is not a number", what, text);
   }
-  if (*out_value < min || *out_value > max) {
-    return rlo__fail_usage(verb,
-                           "%s: %" PRId64 " is not within %" PRId64
-                           " .. %" PRId64,
-                           what,
-                           *out_value,
-                           min,
-                           max);
-  }
-  return RLO__EXIT_OK;
+  return *out_value >= min && *out_value <= max
+             ? RLO__EXIT_OK
+             : rlo__fail_usage(verb,
+                               "%s: %" PRId64 " is not within %" PRId64
+                               " .. %" PRId64,
+                               what,
+                               *out_value,
+                               min,
+                               max);
 }
 
 int rlo__size_parse(const char *verb,

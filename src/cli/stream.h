@@ -96,16 +96,26 @@ int rlo__stream_options_check(const char *verb, rlo__stream_options *options);
 /** Returns whether one is given that has a meaning only in pieces. */
 bool rlo__stream_is_asked_for(const rlo__stream_options *options);
 
-/** A file that is written: by one job, or by several, each its own bytes. */
+/** A file that is written: by one job, or by several, each its own bytes. A
+ *  signal handler may read it, so its address must not change. */
 typedef struct rlo__stream_output {
   /** NULL: it is only made in memory, for later jobs. */
   const char *path;
   /** Whose physical bytes it holds, behind a header. */
   const rlo_shape *shape;
   int64_t bytes;
-  /** Set by rlo__stream_do: the bytes that a job of two passes uses behind the
-   *  array. */
+
+  /** The rest is rlo__stream_do's, and begins with zeros: where it is while it
+   * is made. */
+  rlo__output_file part;
+  /** Where the array begins in the part. */
+  int64_t offset_bytes;
+  /** The bytes that a job of two passes uses behind the array. */
   int64_t scratch_bytes;
+  /** The output is a regular file, of which this is the part. */
+  bool has_part;
+  /** Shared memory for the array, if it is not made in the part; else NULL. */
+  void *memory;
 } rlo__stream_output;
 
 /** A problem, and which of the sources and outputs it reads and writes. */

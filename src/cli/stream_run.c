@@ -15,18 +15,6 @@
 /* How long to wait between two looks at a job. */
 #define LOOK_MILLISECONDS 100
 
-/* Where an output is while it is made. */
-typedef struct place {
-  const rlo__stream_output *output;
-  rlo__output_file part;
-  /* Where the array begins in the part. */
-  int64_t offset_bytes;
-  /* The output is a regular file, of which this is the part. */
-  bool has_part;
-  /* Shared memory for the array, if it is not made in the part; else NULL. */
-  void *memory;
-} place;
-
 /*
  * Where the jobs run. With devices, in the child process that uses the driver:
  * the pieces pass through the driver's memory there. The child draws the
@@ -39,8 +27,6 @@ typedef struct place {
  */
 typedef struct run {
   const rlo__stream *stream;
-  /* One for each output. */
-  place *places;
   bool is_in_memory;
   /* The bytes of all outputs in memory. */
   int64_t held_bytes;
@@ -146,16 +132,13 @@ static rlo_status read_output(void *payload,
                               int64_t offset,
                               int64_t bytes,
                               void *into) {
-  const place *o = payload;
+  const rlo__stream_output *o = payload;
   if (o->memory != NULL) {
     memcpy(into, (const char *)o->memory + offset, (size_t)bytes);
     return RLO_OK;
   }
-  return rlo__file_pread(o->part.file.fd,
-                         o->output->path,
-                         into,
-                         (size_t)bytes,
-                         o->offset_bytes + offset);
+  return rlo__file_pread(
+      o->part.file.fd, o->path, into, (size_t)bytes, o->offset_bytes + offset);
 }
 
 /* Compares, in place of writing. */
@@ -177,7 +160,7 @@ static rlo_status compare(void *payload,
                         offset + at + (int64_t)n,
                         found[n],
                         expected[at + (int64_t)n],
-                        ((const place *)payload)->output->path);
+                        ((const rlo__stream_output *)payload)->path);
       }
     }
   }
@@ -187,24 +170,23 @@ static rlo_status compare(void *payload,
 /* -------------------------------------------------------------------- jobs */
 
 static rlo_status create_output_storage(const run *r,
-                                        place *o,
+                                        rlo__stream_output *o,
                                         const rlo_storage_traits *hints,
                                         rlo_storage **out_storage) {
   if (!r->is_verifying) {
-    return o->memory != NULL ? rlo_storage_from_memory(
-                                   o->memory, o->output->bytes, out_storage)
-                             : rlo_storage_from_fd(
-                                   o->part.file.fd,
-                                   o->offset_bytes,
-                                   o->output->bytes + o->output->scratch_bytes,
-                                   hints,
-                                   out_storage);
+    return o->memory != NULL
+               ? rlo_storage_from_memory(o->memory, o->bytes, out_storage)
+               : rlo_storage_from_fd(o->part.file.fd,
+                                     o->offset_bytes,
+                                     o->bytes + o->scratch_bytes,
+                                     hints,
+                                     out_storage);
   }
   rlo_storage_ops ops = RLO_STORAGE_OPS_INIT;
   ops.read = read_output;
   ops.write = compare;
   rlo_storage_traits traits = RLO_STORAGE_TRAITS_INIT;
-  traits.bytes = o->output->bytes;
+  traits.bytes = o->bytes;
   return rlo_storage_create(&ops, o, &traits, out_storage);
 }
 
@@ -224,7 +206,7 @@ static int create_storages(run *r) {
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
     RLO__EXIT_TRY(rlo__check(create_output_storage(
-        r, &r->places[n], &hints, &r->storages[s->num_sources + n])));
+        r, &s->outputs[n], &hints, &r->storages[s->num_sources + n])));
   }
   return RLO__EXIT_OK;
 }
@@ -236,7 +218,7 @@ static int submit(run *r) {
   rlo__files_allow(2 * (s->num_sources + s->num_outputs) + s->num_jobs);
   for (int32_t n = 0; n < s->num_jobs; ++n) {
     const rlo__stream_job *job = &s->jobs[n];
-    const place *output = &r->places[job->output];
+    const rlo__stream_output *output = &s->outputs[job->output];
     rlo__journal_path journal;
     rlo__stream_name_journal(
         s,
@@ -244,9 +226,8 @@ static int submit(run *r) {
         r->is_verifying ? NULL : output->part.unfinished.journal_path,
         &journal);
     rlo_job_options options = rlo__stream_job_options(s, n, &journal);
-    options.scratch_bytes = r->is_verifying || output->memory != NULL
-                                ? 0
-                                : output->output->scratch_bytes;
+    options.scratch_bytes =
+        r->is_verifying || output->memory != NULL ? 0 : output->scratch_bytes;
     options.indices =
         rlo_problem_loads(job->problem) ? r->storages[job->indices] : NULL;
     r->result->status =
@@ -324,10 +305,10 @@ static int watch(run *r) {
 /* Cuts off what two passes have left behind the arrays. */
 static int cut_off_scratch(run *r) {
   for (int32_t n = 0; n < r->stream->num_outputs; ++n) {
-    place *o = &r->places[n];
-    if (o->memory == NULL && o->output->scratch_bytes > 0 && !r->is_verifying) {
-      RLO__EXIT_TRY(rlo__output_file_resize(
-          &o->part, o->offset_bytes + o->output->bytes));
+    rlo__stream_output *o = &r->stream->outputs[n];
+    if (o->memory == NULL && o->scratch_bytes > 0 && !r->is_verifying) {
+      RLO__EXIT_TRY(
+          rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes));
     }
   }
   return RLO__EXIT_OK;
@@ -383,35 +364,29 @@ static int verify(const run *r) {
   again.options = &options;
   again.report = NULL;
   rlo__stream_result result = {.info = RLO_JOB_INFO_INIT};
-  run compared = {.stream = &again,
-                  .places = r->places,
-                  .result = &result,
-                  .is_verifying = true};
+  run compared = {.stream = &again, .result = &result, .is_verifying = true};
   return run_jobs(&compared);
 }
 
 /* ----------------------------------------------------------------- outputs */
 
 /* Memory for what is not made in a part. */
-static int begin_memory(run *r, place *made) {
-  const int64_t bytes = made->output->bytes;
-  RLO__EXIT_TRY(rlo__memory_check(r->held_bytes, bytes));
-  r->held_bytes += bytes;
-  made->memory = rlo__shared_create((size_t)bytes);
-  return made->memory == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
+static int begin_memory(run *r, rlo__stream_output *o) {
+  RLO__EXIT_TRY(rlo__memory_check(r->held_bytes, o->bytes));
+  r->held_bytes += o->bytes;
+  o->memory = rlo__shared_create((size_t)o->bytes);
+  return o->memory == NULL ? RLO__EXIT_FAILURE : RLO__EXIT_OK;
 }
 
 /* Opens the part of an output and writes the header. */
 static int begin_output(run *r, int32_t n) {
-  const rlo__stream_output *output = &r->stream->outputs[n];
-  place *made = &r->places[n];
+  rlo__stream_output *o = &r->stream->outputs[n];
   char head[RLO__MAX_HEADER_BYTES];
-  made->output = output;
-  made->has_part = output->path != NULL && !rlo__path_is_special(output->path);
-  if (!made->has_part || r->is_in_memory) {
-    RLO__EXIT_TRY(begin_memory(r, made));
+  o->has_part = o->path != NULL && !rlo__path_is_special(o->path);
+  if (!o->has_part || r->is_in_memory) {
+    RLO__EXIT_TRY(begin_memory(r, o));
   }
-  if (!made->has_part) {
+  if (!o->has_part) {
     return RLO__EXIT_OK;
   }
   rlo__output_start start = {
@@ -419,48 +394,46 @@ static int begin_output(run *r, int32_t n) {
       .has_journal = !r->is_in_memory && rlo__stream_has_journal(r->stream, n),
       .is_resumed = r->stream->options->is_resumed,
   };
-  RLO__EXIT_TRY(rlo__array_make_header(
-      output->path, output->shape, head, &start.head_bytes));
-  made->part.unfinished.tell = n == 0 ? rlo__stream_words_stop : NULL;
-  made->part.unfinished.payload = &r->words;
-  RLO__EXIT_TRY(rlo__output_file_begin(output->path, &start, &made->part));
-  made->offset_bytes = (int64_t)start.head_bytes;
+  RLO__EXIT_TRY(
+      rlo__array_make_header(o->path, o->shape, head, &start.head_bytes));
+  o->part.unfinished.tell = n == 0 ? rlo__stream_words_stop : NULL;
+  o->part.unfinished.payload = &r->words;
+  RLO__EXIT_TRY(rlo__output_file_begin(o->path, &start, &o->part));
+  o->offset_bytes = (int64_t)start.head_bytes;
   /* A job gives its destination the size. */
-  const int code = rlo__stream_count_jobs(r->stream, n, r->stream->num_jobs) > 0
-                       ? RLO__EXIT_OK
-                       : rlo__output_file_resize(
-                             &made->part, made->offset_bytes + output->bytes);
+  const int code =
+      rlo__stream_count_jobs(r->stream, n, r->stream->num_jobs) > 0
+          ? RLO__EXIT_OK
+          : rlo__output_file_resize(&o->part, o->offset_bytes + o->bytes);
   if (code != RLO__EXIT_OK) {
-    rlo__output_file_abandon(&made->part);
+    rlo__output_file_abandon(&o->part);
   }
   return code;
 }
 
 /* Writes an array that was made in memory, and syncs the part. */
-static int finish_output(place *made) {
-  const rlo__stream_output *output = made->output;
-  if (!made->has_part) {
-    return output->path == NULL
+static int finish_output(rlo__stream_output *o) {
+  if (!o->has_part) {
+    return o->path == NULL
                ? RLO__EXIT_OK
-               : rlo__array_save(
-                     output->path, output->shape, made->memory, output->bytes);
+               : rlo__array_save(o->path, o->shape, o->memory, o->bytes);
   }
-  if (made->memory != NULL) {
-    RLO__EXIT_TRY(rlo__output_file_append(
-        &made->part, made->memory, (size_t)output->bytes));
+  if (o->memory != NULL) {
+    RLO__EXIT_TRY(
+        rlo__output_file_append(&o->part, o->memory, (size_t)o->bytes));
   }
-  return rlo__output_file_finish(&made->part);
+  return rlo__output_file_finish(&o->part);
 }
 
 /* Completes the outputs, and gives the parts their names. */
 static int commit_outputs(run *r) {
   const rlo__stream *s = r->stream;
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    RLO__EXIT_TRY(finish_output(&r->places[n]));
+    RLO__EXIT_TRY(finish_output(&s->outputs[n]));
   }
   for (int32_t n = 0; n < s->num_outputs; ++n) {
-    if (r->places[n].has_part) {
-      RLO__EXIT_TRY(rlo__output_file_commit(&r->places[n].part));
+    if (s->outputs[n].has_part) {
+      RLO__EXIT_TRY(rlo__output_file_commit(&s->outputs[n].part));
     }
   }
   return RLO__EXIT_OK;
@@ -480,13 +453,12 @@ static void end_outputs(run *r, int32_t num_begun) {
   r->is_spoilt |= r->result->has_begun && r->result->status == RLO_DATA_LOSS;
   bool stays = false;
   for (int32_t n = 0; n < num_begun; ++n) {
-    place *made = &r->places[n];
-    rlo__shared_release(made->memory, (size_t)made->output->bytes);
-    if (made->has_part && !r->is_spoilt &&
-        rlo__output_file_leave(&made->part)) {
+    rlo__stream_output *o = &r->stream->outputs[n];
+    rlo__shared_release(o->memory, (size_t)o->bytes);
+    if (o->has_part && !r->is_spoilt && rlo__output_file_leave(&o->part)) {
       stays = true;
-    } else if (made->has_part) {
-      rlo__output_file_abandon(&made->part);
+    } else if (o->has_part) {
+      rlo__output_file_abandon(&o->part);
     }
   }
   if (stays && r->result->has_begun) {
@@ -512,28 +484,23 @@ int rlo__stream_run_share(const rlo__stream *stream,
                           int fd,
                           int64_t offset_bytes,
                           rlo__stream_result *out_result) {
-  place share = {.output = stream->outputs,
-                 .part.file.fd = fd,
-                 .offset_bytes = offset_bytes};
+  stream->outputs->part.file.fd = fd;
+  stream->outputs->offset_bytes = offset_bytes;
   *out_result = (rlo__stream_result){.info = RLO_JOB_INFO_INIT};
-  run r = {.stream = stream, .places = &share, .result = out_result};
+  run r = {.stream = stream, .result = out_result};
   return run_jobs(&r);
 }
 
 static int run_stream(run *r, rlo__stream_result *out_result) {
-  const size_t num_outputs = (size_t)r->stream->num_outputs;
   r->result = rlo__shared_create(sizeof(*r->result));
   if (r->result == NULL) {
     return RLO__EXIT_FAILURE;
   }
   *r->result = *out_result;
   rlo__stream_words_make(r->stream, &r->result->info, &r->words);
-  r->places = rlo__alloc_array(num_outputs, sizeof(*r->places));
   int32_t num_begun = 0;
-  const int code =
-      r->places == NULL ? rlo__fail_last() : try_parts(r, &num_begun);
+  const int code = try_parts(r, &num_begun);
   end_outputs(r, num_begun);
-  rlo__free(r->places);
   *out_result = *r->result;
   rlo__shared_release(r->result, sizeof(*r->result));
   return code;

@@ -34,17 +34,15 @@ int64_t rlo__memory_bytes(void) {
 }
 
 int rlo__memory_check(int64_t held_bytes, int64_t wanted_bytes) {
-  int64_t memory_bytes = rlo__memory_bytes();
-  if (memory_bytes > 0 && wanted_bytes > memory_bytes - held_bytes) {
-    return rlo__fail("the result takes %" PRId64
-                     " bytes and the arrays in "
-                     "memory %" PRId64
-                     "; the memory of this machine is %" PRId64 " bytes",
-                     wanted_bytes,
-                     held_bytes,
-                     memory_bytes);
-  }
-  return RLO__EXIT_OK;
+  const int64_t memory_bytes = rlo__memory_bytes();
+  return memory_bytes == 0 || wanted_bytes <= memory_bytes - held_bytes
+             ? RLO__EXIT_OK
+             : rlo__fail("the result takes %" PRId64
+                         " bytes and the arrays in memory %" PRId64
+                         "; the memory of this machine is %" PRId64 " bytes",
+                         wanted_bytes,
+                         held_bytes,
+                         memory_bytes);
 }
 
 void *rlo__shared_create(size_t bytes) {

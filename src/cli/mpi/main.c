@@ -294,8 +294,9 @@ static int run_jobs(run *r,
                     rlo__stream_job *jobs,
                     rlo__stream_options *options) {
   const rlo__conversion *c = &r->conversion;
-  rlo__stream_output output = {
-      c->request.output_path, &r->part.shape, r->part.bytes, 0};
+  rlo__stream_output output = {.path = c->request.output_path,
+                               .shape = &r->part.shape,
+                               .bytes = r->part.bytes};
   const rlo__stream stream = {.options = options,
                               .common = &c->request.common,
                               .sources = &c->source,
