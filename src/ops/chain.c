@@ -6,32 +6,45 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-rlo_status rlo__ops_shape_like(const rlo_shape *src,
-                               const int64_t *dims,
-                               int32_t rank,
-                               rlo_shape *out_shape) {
+static rlo_status check_rank(int32_t rank) {
   if (rank < 0 || rank > RLO_MAX_RANK) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the result would have rank %d; the limit is %d",
                     rank,
                     RLO_MAX_RANK);
   }
+  return RLO_OK;
+}
+
+rlo_status rlo__ops_shape_like(const rlo_shape *src,
+                               const int64_t *dims,
+                               int32_t rank,
+                               rlo_shape *out_shape) {
+  RLO_TRY(check_rank(rank));
   rlo_layout layout = rlo_layout_row_major(rank);
   layout.element_size_bits = src->layout.element_size_bits;
   return rlo_shape_make_with_layout(src->dtype, dims, rank, &layout, out_shape);
 }
 
-void rlo__step_begin(const rlo_chain *chain,
-                     const rlo_shape *result,
-                     rlo__index_step *out_step) {
+void rlo__step_begin(const rlo_chain *chain, rlo__index_step *out_step) {
   memset(out_step, 0, sizeof *out_step);
-  out_step->rank = chain->shape.rank;
-  out_step->result_rank = result->rank;
+  out_step->rank = out_step->result_rank = chain->shape.rank;
   memcpy(out_step->dims, chain->shape.dims, sizeof out_step->dims);
-  memcpy(out_step->result_dims, result->dims, sizeof out_step->result_dims);
+  memcpy(out_step->result_dims, out_step->dims, sizeof out_step->dims);
   for (int32_t k = 0; k < out_step->rank; ++k) {
     out_step->rules[k] = rlo__index_rule_keep(k);
   }
+}
+
+rlo_status rlo__step_set_dims(rlo__index_step *step,
+                              const int64_t *dims,
+                              int32_t rank) {
+  RLO_TRY(check_rank(rank));
+  step->result_rank = rank;
+  for (int32_t k = 0; k < rank; ++k) {
+    step->result_dims[k] = dims[k];
+  }
+  return RLO_OK;
 }
 
 static rlo_status reserve_step(rlo__chain_part *part) {
@@ -65,26 +78,33 @@ static rlo_status append_from(rlo_chain *chain,
   return RLO_OK;
 }
 
-rlo_status rlo__chain_append(rlo_chain *chain,
-                             const rlo__index_step *step,
-                             const rlo_shape *result) {
+rlo_status rlo__chain_append(rlo_chain *chain, const rlo__index_step *step) {
+  rlo_shape result;
+  RLO_TRY(rlo__ops_shape_like(
+      &chain->shape, step->result_dims, step->result_rank, &result));
   RLO_TRY(append_from(chain, 0, step));
-  chain->shape = *result;
+  chain->shape = result;
   return RLO_OK;
 }
 
 rlo_status rlo__chain_append_box(rlo_chain *chain,
                                  int32_t first,
-                                 const rlo_shape *result,
-                                 int32_t dim,
                                  int64_t size,
-                                 const rlo__index_rule *rule) {
+                                 rlo__index_rule rule) {
   rlo__index_step step;
-  rlo__step_begin(chain, result, &step);
-  step.dims[dim] = size;
+  rlo__step_begin(chain, &step);
+  rule.divisor = 1;
+  rule.is_bounded = true;
+  step.dims[rule.from] = size;
   step.out_of_bounds = RLO__OOB_SKIP;
-  step.rules[dim] = *rule;
+  step.rules[rule.from] = rule;
   return append_from(chain, first, &step);
+}
+
+rlo_status rlo__chain_set_size(rlo_chain *chain, int32_t dim, int64_t size) {
+  rlo_shape before = chain->shape;
+  before.dims[dim] = size;
+  return rlo__ops_shape_like(&before, before.dims, before.rank, &chain->shape);
 }
 
 static rlo_status copy_part(const rlo__chain_part *part,
@@ -136,7 +156,8 @@ static rlo_status copy_parts(rlo_chain *chain,
   return RLO_OK;
 }
 
-rlo_status rlo__chain_take_parts(rlo_chain *chain, const rlo_chain *other) {
+/* Appends copies of the parts and operands of another chain. */
+static rlo_status take_parts(rlo_chain *chain, const rlo_chain *other) {
   int32_t num_operands = chain->num_operands + other->num_operands;
   rlo_shape *operands = rlo__alloc_resize(chain->operands,
                                           (size_t)chain->num_operands,
@@ -154,8 +175,14 @@ rlo_status rlo__chain_take_parts(rlo_chain *chain, const rlo_chain *other) {
   return RLO_OK;
 }
 
-rlo_status rlo__chain_take_copies(rlo_chain *chain, const rlo_chain *before) {
-  return copy_parts(chain, before, 0);
+rlo_status rlo__chain_add_box(rlo_chain *chain,
+                              const rlo_chain *other,
+                              bool is_copy,
+                              int64_t size,
+                              rlo__index_rule rule) {
+  int32_t first = chain->num_parts;
+  RLO_TRY(is_copy ? copy_parts(chain, other, 0) : take_parts(chain, other));
+  return rlo__chain_append_box(chain, first, size, rule);
 }
 
 rlo_status rlo__chain_end_trial(rlo_chain *chain,
@@ -206,7 +233,7 @@ rlo_status rlo_chain_clone(const rlo_chain *chain, rlo_chain **out_chain) {
     return RLO_OUT_OF_MEMORY;
   }
   copy->shape = chain->shape;
-  rlo_status status = rlo__chain_take_parts(copy, chain);
+  rlo_status status = take_parts(copy, chain);
   if (status != RLO_OK) {
     rlo_chain_release(copy);
     return status;

@@ -66,41 +66,53 @@ RLO_NODISCARD rlo_status rlo__chain_stack(rlo_chain *chain,
                                           int32_t dim,
                                           const char *name);
 
-/** Initializes a step that keeps every coordinate of a result of this shape;
- * the operation then changes what differs. */
-void rlo__step_begin(const rlo_chain *chain,
-                     const rlo_shape *result,
-                     rlo__index_step *out_step);
+/** Initializes a step to a result of the chain's dimensions, of which it keeps
+ * every coordinate; the operation then changes what differs. */
+void rlo__step_begin(const rlo_chain *chain, rlo__index_step *out_step);
 
-/** Appends a step to every part of the chain; `result` becomes its shape. On
- * failure the chain is unchanged. RLO_OUT_OF_MEMORY. */
+/** Gives the result of a step other dimensions. RLO_UNSUPPORTED beyond
+ * RLO_MAX_RANK. */
+RLO_NODISCARD rlo_status rlo__step_set_dims(rlo__index_step *step,
+                                            const int64_t *dims,
+                                            int32_t rank);
+
+/** Appends a step to every part of the chain, whose shape becomes that of the
+ * step's result: row-major, its type and its element size unchanged. On failure
+ * the chain is unchanged. @return RLO_OK; what rlo_shape_make_with_layout
+ * returns for the dimensions; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__chain_append(rlo_chain *chain,
-                                           const rlo__index_step *step,
-                                           const rlo_shape *result);
+                                           const rlo__index_step *step);
 
 /**
  * Appends one step to the parts from `first` on, which make up an array of
- * `size` elements along `dim`: they write the box of the result in which `rule`
- * gives that dimension, and skip what is outside it. The shape of the chain is
- * unchanged. RLO_OUT_OF_MEMORY.
+ * `size` elements along the dimension rule.from: they write the box of the
+ * result in which `rule`, bounded and without a division, gives that dimension,
+ * and skip what is outside it. The shape of the chain is unchanged:
+ * rlo__chain_set_size. RLO_OUT_OF_MEMORY.
  */
 RLO_NODISCARD rlo_status rlo__chain_append_box(rlo_chain *chain,
                                                int32_t first,
-                                               const rlo_shape *result,
-                                               int32_t dim,
                                                int64_t size,
-                                               const rlo__index_rule *rule);
+                                               rlo__index_rule rule);
 
-/** Appends copies of the parts and operands of another chain. RLO_UNSUPPORTED
- * beyond RLO_CHAIN_MAX_PARTS; RLO_OUT_OF_MEMORY; on failure the caller releases
- * the chain. */
-RLO_NODISCARD rlo_status rlo__chain_take_parts(rlo_chain *chain,
-                                               const rlo_chain *other);
+/**
+ * Appends copies of the parts of another chain, and a box to them.
+ *
+ * @param is_copy  `other` is an earlier state of the chain, which has its
+ *                 operands; else they are appended, too.
+ * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_CHAIN_MAX_PARTS;
+ *         RLO_OUT_OF_MEMORY; on failure the caller releases the chain.
+ */
+RLO_NODISCARD rlo_status rlo__chain_add_box(rlo_chain *chain,
+                                            const rlo_chain *other,
+                                            bool is_copy,
+                                            int64_t size,
+                                            rlo__index_rule rule);
 
-/** Like rlo__chain_take_parts, for the parts of a clone of `chain`, whose
- * operands `chain` has already. */
-RLO_NODISCARD rlo_status rlo__chain_take_copies(rlo_chain *chain,
-                                                const rlo_chain *before);
+/** Changes a size of the chain's shape. @return as rlo__chain_append. */
+RLO_NODISCARD rlo_status rlo__chain_set_size(rlo_chain *chain,
+                                             int32_t dim,
+                                             int64_t size);
 
 /** Appends a copy of a problem. `index_operand` is used only if the problem
  * loads indices. RLO_OUT_OF_MEMORY. */

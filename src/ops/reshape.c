@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "base/checked.h"
 #include "base/status.h"
 #include "ops/chain.h"
@@ -31,17 +29,17 @@ static rlo_status find_missing(const rlo_shape *src,
   return RLO_OK;
 }
 
-static rlo_status infer(const rlo_shape *src,
-                        const int64_t *requested,
-                        int32_t rank,
-                        rlo_shape *out_shape) {
-  int64_t dims[RLO_MAX_RANK];
+rlo_status rlo_chain_reshape(rlo_chain *chain,
+                             const int64_t *dims,
+                             int32_t rank) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(dims, rank);
   int32_t missing = -1;
-  if (rank < 0 || rank > RLO_MAX_RANK) {
-    return rlo__ops_shape_like(src, requested, rank, out_shape);
-  }
+  rlo__index_step step;
+  rlo__step_begin(chain, &step);
+  step.is_reshape = true;
+  RLO_TRY(rlo__step_set_dims(&step, dims, rank));
   for (int32_t k = 0; k < rank; ++k) {
-    dims[k] = requested[k];
     if (dims[k] != -1) {
       continue;
     }
@@ -54,13 +52,13 @@ static rlo_status infer(const rlo_shape *src,
     missing = k;
   }
   if (missing >= 0) {
-    RLO_TRY(find_missing(src, dims, rank, missing));
+    RLO_TRY(find_missing(&chain->shape, step.result_dims, rank, missing));
   }
   rlo_shape result;
   rlo_shape_extent before;
   rlo_shape_extent after;
-  RLO_TRY(rlo__ops_shape_like(src, dims, rank, &result));
-  RLO_TRY(rlo_shape_measure(src, &before));
+  RLO_TRY(rlo__ops_shape_like(&chain->shape, step.result_dims, rank, &result));
+  RLO_TRY(rlo_shape_measure(&chain->shape, &before));
   RLO_TRY(rlo_shape_measure(&result, &after));
   if (before.elements != after.elements) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -68,19 +66,5 @@ static rlo_status infer(const rlo_shape *src,
                     (long long)before.elements,
                     (long long)after.elements);
   }
-  *out_shape = result;
-  return RLO_OK;
-}
-
-rlo_status rlo_chain_reshape(rlo_chain *chain,
-                             const int64_t *dims,
-                             int32_t rank) {
-  RLO_REQUIRE(chain);
-  RLO_REQUIRE_LIST(dims, rank);
-  rlo_shape result;
-  RLO_TRY(infer(&chain->shape, dims, rank, &result));
-  rlo__index_step step;
-  rlo__step_begin(chain, &result, &step);
-  step.is_reshape = true;
-  return rlo__chain_append(chain, &step, &result);
+  return rlo__chain_append(chain, &step);
 }

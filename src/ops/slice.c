@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/checked.h"
 #include "base/status.h"
+#include "desc/dimension.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
-
-/* The elements of one dimension: begin + stride * (0 .. count-1). */
-typedef struct range {
-  int64_t begin, stride, count;
-} range;
 
 /* Python's rule: negative positions count from the end; both are then clamped
  * to the first and the last position of a walk in this direction. */
@@ -19,47 +16,29 @@ static int64_t clamp(int64_t position, int64_t size, bool is_backwards) {
   return position < least ? least : position > most ? most : position;
 }
 
-static rlo_status find_range(int32_t dim,
-                             int64_t size,
-                             int64_t begin,
-                             int64_t end,
-                             int64_t stride,
-                             range *out) {
+static rlo_status slice_dim(int32_t dim,
+                            int64_t begin,
+                            int64_t end,
+                            int64_t stride,
+                            rlo__index_step *step) {
   if (stride == 0) {
     return RLO_FAIL(
         RLO_INVALID_ARGUMENT, "slice: the stride of dimension %d is 0", dim);
   }
-  begin = clamp(begin, size, stride < 0);
-  end = clamp(end, size, stride < 0);
-  *out = (range){begin, stride, 0};
+  int64_t count = 0;
+  begin = clamp(begin, step->dims[dim], stride < 0);
+  end = clamp(end, step->dims[dim], stride < 0);
   if (stride > 0 && begin < end) {
-    out->count = (end - begin - 1) / stride + 1;
+    count = (end - begin - 1) / stride + 1;
   } else if (stride < 0 && begin > end) {
     /* Both are negative, so that INT64_MIN divides too. */
-    out->count = (end - begin + 1) / stride + 1;
+    count = (end - begin + 1) / stride + 1;
   }
+  step->result_dims[dim] = count;
+  step->rules[dim].base = begin;
   /* The stride of a single element is unused and need not fit. */
-  out->stride = out->count > 1 ? stride : 1;
+  step->rules[dim].coef = count > 1 ? stride : 1;
   return RLO_OK;
-}
-
-static rlo_status find_ranges(const rlo_shape *src,
-                              const int64_t *begin,
-                              const int64_t *end,
-                              const int64_t *strides,
-                              range *out,
-                              rlo_shape *out_shape) {
-  int64_t dims[RLO_MAX_RANK];
-  for (int32_t k = 0; k < src->rank; ++k) {
-    RLO_TRY(find_range(k,
-                       src->dims[k],
-                       begin[k],
-                       end[k],
-                       strides == NULL ? 1 : strides[k],
-                       &out[k]));
-    dims[k] = out[k].count;
-  }
-  return rlo__ops_shape_like(src, dims, src->rank, out_shape);
 }
 
 rlo_status rlo_chain_slice(rlo_chain *chain,
@@ -69,14 +48,59 @@ rlo_status rlo_chain_slice(rlo_chain *chain,
   RLO_REQUIRE(chain);
   RLO_REQUIRE_LIST(begin, chain->shape.rank);
   RLO_REQUIRE_LIST(end, chain->shape.rank);
-  range ranges[RLO_MAX_RANK] = {{0}};
-  rlo_shape result;
-  RLO_TRY(find_ranges(&chain->shape, begin, end, strides, ranges, &result));
   rlo__index_step step;
-  rlo__step_begin(chain, &result, &step);
+  rlo__step_begin(chain, &step);
   for (int32_t k = 0; k < step.rank; ++k) {
-    step.rules[k].base = ranges[k].begin;
-    step.rules[k].coef = ranges[k].stride;
+    RLO_TRY(slice_dim(
+        k, begin[k], end[k], strides == NULL ? 1 : strides[k], &step));
   }
-  return rlo__chain_append(chain, &step, &result);
+  return rlo__chain_append(chain, &step);
+}
+
+/* -------------------------------------------------------------------- split */
+
+/* Where a part begins along a dimension of some size. */
+static rlo_status find_part(int64_t size,
+                            const int64_t *sizes,
+                            int32_t count,
+                            int32_t dim,
+                            int32_t part,
+                            int64_t *out_begin) {
+  if (part < 0 || part >= count) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE, "split: part %d of %d", part, count);
+  }
+  int64_t sum = 0;
+  for (int32_t n = 0; n < count; ++n) {
+    *out_begin = n == part ? sum : *out_begin;
+    if (sizes[n] < 0 || !rlo__add(sum, sizes[n], &sum)) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "split: sizes[%d]=%lld is negative or too large",
+                      n,
+                      (long long)sizes[n]);
+    }
+  }
+  if (sum != size) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "split: the sizes add up to %lld, dimension %d is %lld",
+                    (long long)sum,
+                    dim,
+                    (long long)size);
+  }
+  return RLO_OK;
+}
+
+rlo_status rlo_chain_split(rlo_chain *chain,
+                           const int64_t *sizes,
+                           int32_t count,
+                           int32_t dim,
+                           int32_t part) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(sizes, count);
+  RLO_TRY(rlo__dim_find("split", dim, chain->shape.rank, &dim));
+  rlo__index_step step;
+  rlo__step_begin(chain, &step);
+  RLO_TRY(find_part(
+      step.dims[dim], sizes, count, dim, part, &step.rules[dim].base));
+  step.result_dims[dim] = sizes[part];
+  return rlo__chain_append(chain, &step);
 }

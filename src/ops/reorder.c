@@ -3,6 +3,44 @@
 #include "desc/dimension.h"
 #include "ops/chain.h"
 #include "relayout/ops.h"
+#include "relayout/xla/layout_util.h"
+
+/* Operations that give the elements of an array another order. */
+
+rlo_status rlo_chain_transpose(rlo_chain *chain, const int32_t *permutation) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(permutation, chain->shape.rank);
+  int32_t from[RLO_MAX_RANK];
+  RLO_TRY(rlo_permutation_normalize(permutation, chain->shape.rank, from));
+  rlo__index_step step;
+  rlo__step_begin(chain, &step);
+  for (int32_t k = 0; k < step.rank; ++k) {
+    step.result_dims[k] = step.dims[from[k]];
+    step.rules[from[k]].from = k;
+  }
+  return rlo__chain_append(chain, &step);
+}
+
+rlo_status rlo_chain_reverse(rlo_chain *chain,
+                             const int32_t *dims,
+                             int32_t count) {
+  RLO_REQUIRE(chain);
+  RLO_REQUIRE_LIST(dims, count);
+  rlo__dim_set reversed;
+  RLO_TRY(
+      rlo__dim_set_make(&reversed, "reverse", chain->shape.rank, dims, count));
+  rlo__index_step step;
+  rlo__step_begin(chain, &step);
+  for (int32_t k = 0; k < step.rank; ++k) {
+    if (reversed.has[k]) {
+      step.rules[k].base = step.dims[k] - 1;
+      step.rules[k].coef = -1;
+    }
+  }
+  return rlo__chain_append(chain, &step);
+}
+
+/* --------------------------------------------------------------------- roll */
 
 /* The shifts of all dimensions, each in [0, size): those of one dimension add
  * up. */
@@ -25,38 +63,22 @@ static rlo_status add_shifts(const rlo_shape *shape,
   return RLO_OK;
 }
 
-/* Appends the box y(i) = x(i + base), first <= i + base < first + count, to the
- * parts from `first_part` on, which write nothing else. */
-static rlo_status append_box(rlo_chain *chain,
-                             int32_t first_part,
-                             int32_t dim,
-                             int64_t base,
-                             int64_t first,
-                             int64_t count) {
-  rlo__index_rule rule = rlo__index_rule_keep(dim);
-  rule.is_bounded = true;
-  rule.base = base;
-  rule.first = first;
-  rule.count = count;
-  const rlo_shape *shape = &chain->shape;
-  return rlo__chain_append_box(
-      chain, first_part, shape, dim, shape->dims[dim], &rule);
-}
-
 /* Two boxes copy faster than one map with a remainder: the elements that stay
  * behind the shift, and those that wrap around. 0 < shift < size. */
 static rlo_status roll_dim(rlo_chain *chain, int32_t dim, int64_t shift) {
   int64_t size = chain->shape.dims[dim];
-  int32_t num_parts = chain->num_parts;
+  const rlo__index_rule stay = {
+      .from = dim, .coef = 1, .base = -shift, .count = size - shift};
+  const rlo__index_rule wrap = {.from = dim,
+                                .coef = 1,
+                                .base = size - shift,
+                                .first = size - shift,
+                                .count = shift};
   rlo_chain *before;
   RLO_TRY(rlo_chain_clone(chain, &before));
-  rlo_status status = append_box(chain, 0, dim, -shift, 0, size - shift);
+  rlo_status status = rlo__chain_append_box(chain, 0, size, stay);
   if (status == RLO_OK) {
-    status = rlo__chain_take_copies(chain, before);
-  }
-  if (status == RLO_OK) {
-    status =
-        append_box(chain, num_parts, dim, size - shift, size - shift, shift);
+    status = rlo__chain_add_box(chain, before, true, size, wrap);
   }
   rlo_chain_release(before);
   return status;
