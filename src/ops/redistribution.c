@@ -63,12 +63,17 @@ static rlo_status make_message(const rlo_redistribution *plan,
                                     out_shape);
 }
 
-/* The piece, cut from the device's source, by the destination's dimensions. */
-static rlo_status begin_source(const rlo_redistribution *plan,
-                               int64_t device,
-                               const part *source,
-                               const rlo_redistribution_piece *piece,
-                               rlo_chain **out_chain) {
+/* Begins a chain with the piece, by the destination's dimensions: cut from the
+ * source of a device, or, if `sender` is NULL, its message. */
+static rlo_status begin_piece(const rlo_redistribution *plan,
+                              const int64_t *sender,
+                              const rlo_redistribution_piece *piece,
+                              rlo_chain **out_chain) {
+  part source;
+  if (sender == NULL) {
+    RLO_TRY(make_message(plan, piece, &source.shape));
+    return rlo_chain_create(&source.shape, out_chain);
+  }
   rlo_box box = {.rank = plan->rank};
   int64_t begin[RLO_MAX_RANK];
   int64_t end[RLO_MAX_RANK];
@@ -76,43 +81,60 @@ static rlo_status begin_source(const rlo_redistribution *plan,
     box.start[plan->from[k]] = piece->box.start[k];
     box.limit[plan->from[k]] = piece->box.limit[k];
   }
-  RLO_TRY(locate(source, &box, device, begin, end));
-  RLO_TRY(rlo_chain_create(&source->shape, out_chain));
-  rlo_status status = rlo_chain_slice(*out_chain, begin, end, NULL);
-  if (status == RLO_OK) {
-    status = rlo_chain_transpose(*out_chain, plan->from);
-  }
-  if (status != RLO_OK) {
-    rlo_chain_release(*out_chain);
-    *out_chain = NULL;
-  }
-  return status;
+  RLO_TRY(find_part(plan->sharding[0], &plan->source_shape, *sender, &source));
+  RLO_TRY(locate(&source, &box, *sender, begin, end));
+  RLO_TRY(rlo_chain_create(&source.shape, out_chain));
+  RLO_TRY(rlo_chain_slice(*out_chain, begin, end, NULL));
+  return rlo_chain_transpose(*out_chain, plan->from);
 }
 
-static rlo_status lower(const rlo_chain *chain,
-                        const rlo_shape *target,
-                        int64_t addend,
-                        rlo_problem_list **out_list) {
+/* Lowers the chain, which is the piece: to its place in the destination of a
+ * device, or, if `receiver` is NULL, to its message. */
+static rlo_status end_piece(const rlo_redistribution *plan,
+                            const int64_t *receiver,
+                            const rlo_redistribution_piece *piece,
+                            bool fills,
+                            rlo_chain *chain,
+                            rlo_problem_list **out_list) {
   rlo_combine_options options = RLO_COMBINE_OPTIONS_INIT;
-  options.beta = addend > 0 ? 1.0 : 0.0;
-  return rlo_chain_combine(chain, target, &options, out_list);
-}
-
-/* Places the chain, which is the piece, in the device's destination. */
-static rlo_status lower_to_destination(int64_t device,
-                                       part *target,
-                                       const rlo_redistribution_piece *piece,
-                                       bool fills,
-                                       rlo_chain *chain,
-                                       rlo_problem_list **out_list) {
+  part target;
+  if (receiver == NULL) {
+    RLO_TRY(make_message(plan, piece, &target.shape));
+    return rlo_chain_combine(chain, &target.shape, &options, out_list);
+  }
   int64_t begin[RLO_MAX_RANK];
   int64_t end[RLO_MAX_RANK];
-  RLO_TRY(locate(target, &piece->box, device, begin, end));
-  RLO_TRY(rlo_chain_place(chain, begin, target->shape.dims));
+  RLO_TRY(find_part(
+      plan->sharding[1], &plan->destination_shape, *receiver, &target));
+  RLO_TRY(locate(&target, &piece->box, *receiver, begin, end));
+  RLO_TRY(rlo_chain_place(chain, begin, target.shape.dims));
   if (!fills) {
-    target->shape.layout.fill = RLO_FILL_UNKNOWN;
+    target.shape.layout.fill = RLO_FILL_UNKNOWN;
   }
-  return lower(chain, &target->shape, piece->addend, out_list);
+  options.beta = piece->addend > 0 ? 1.0 : 0.0;
+  return rlo_chain_combine(chain, &target.shape, &options, out_list);
+}
+
+static rlo_status lower_piece(const rlo_redistribution *plan,
+                              const int64_t *sender,
+                              const int64_t *receiver,
+                              const rlo_redistribution_piece *piece,
+                              bool fills,
+                              rlo_problem_list **out_list) {
+  *out_list = NULL;
+  const int64_t *devices[] = {sender, receiver};
+  for (int n = 0; n < 2; ++n) {
+    if (devices[n] != NULL) {
+      RLO_TRY(rlo__redistribution_check_device(plan, *devices[n]));
+    }
+  }
+  rlo_chain *chain = NULL;
+  rlo_status status = begin_piece(plan, sender, piece, &chain);
+  if (status == RLO_OK) {
+    status = end_piece(plan, receiver, piece, fills, chain, out_list);
+  }
+  rlo_chain_release(chain);
+  return status;
 }
 
 rlo_status rlo_redistribution_lower_send(const rlo_redistribution *plan,
@@ -120,17 +142,7 @@ rlo_status rlo_redistribution_lower_send(const rlo_redistribution *plan,
                                          const rlo_redistribution_piece *piece,
                                          rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
-  *out_list = NULL;
-  RLO_TRY(rlo__redistribution_check_device(plan, device));
-  part source;
-  rlo_shape message;
-  rlo_chain *chain;
-  RLO_TRY(make_message(plan, piece, &message));
-  RLO_TRY(find_part(plan->sharding[0], &plan->source_shape, device, &source));
-  RLO_TRY(begin_source(plan, device, &source, piece, &chain));
-  rlo_status status = lower(chain, &message, 0, out_list);
-  rlo_chain_release(chain);
-  return status;
+  return lower_piece(plan, &device, NULL, piece, false, out_list);
 }
 
 rlo_status rlo_redistribution_lower_receive(
@@ -140,19 +152,7 @@ rlo_status rlo_redistribution_lower_receive(
     bool fills,
     rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
-  *out_list = NULL;
-  RLO_TRY(rlo__redistribution_check_device(plan, device));
-  part target;
-  rlo_shape message;
-  rlo_chain *chain;
-  RLO_TRY(make_message(plan, piece, &message));
-  RLO_TRY(
-      find_part(plan->sharding[1], &plan->destination_shape, device, &target));
-  RLO_TRY(rlo_chain_create(&message, &chain));
-  rlo_status status =
-      lower_to_destination(device, &target, piece, fills, chain, out_list);
-  rlo_chain_release(chain);
-  return status;
+  return lower_piece(plan, NULL, &device, piece, fills, out_list);
 }
 
 rlo_status rlo_redistribution_lower_move(const rlo_redistribution *plan,
@@ -162,20 +162,7 @@ rlo_status rlo_redistribution_lower_move(const rlo_redistribution *plan,
                                          bool fills,
                                          rlo_problem_list **out_list) {
   RLO_REQUIRE(plan, piece, out_list);
-  *out_list = NULL;
-  RLO_TRY(rlo__redistribution_check_device(plan, sender));
-  RLO_TRY(rlo__redistribution_check_device(plan, receiver));
-  part source;
-  part target;
-  rlo_chain *chain;
-  RLO_TRY(find_part(plan->sharding[0], &plan->source_shape, sender, &source));
-  RLO_TRY(find_part(
-      plan->sharding[1], &plan->destination_shape, receiver, &target));
-  RLO_TRY(begin_source(plan, sender, &source, piece, &chain));
-  rlo_status status =
-      lower_to_destination(receiver, &target, piece, fills, chain, out_list);
-  rlo_chain_release(chain);
-  return status;
+  return lower_piece(plan, &sender, &receiver, piece, fills, out_list);
 }
 
 /* A piece without elements brings the fill and nothing else. */
