@@ -27,20 +27,11 @@ static bool is_decided(const rlo_guard *guard) {
   return rlo__form_is_constant(&guard->form);
 }
 
-static bool has_terms(const rlo_problem *problem, const rlo_form *form) {
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    if (form->term[t] != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /** The next guard to cut at, or NULL. */
 static const rlo_guard *find_guard(const rlo_problem *problem) {
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
-    if (!is_decided(guard) && !has_terms(problem, &guard->form)) {
+    if (!is_decided(guard) && !rlo__form_has_terms(problem, &guard->form)) {
       return guard;
     }
   }
@@ -59,11 +50,6 @@ static int32_t widest_axis(const rlo_problem *problem, const rlo_form *form) {
     }
   }
   return widest;
-}
-
-/** ceil(a / b), b > 0, for either sign of a. */
-static int64_t ceil_div(int64_t a, int64_t b) {
-  return -rlo__floor_div(-a, b);
 }
 
 /** @return false if a number exceeds 64 bits. */
@@ -85,10 +71,10 @@ static bool find_cut(const rlo_problem *problem,
    * so before ends[3]. */
   const int64_t rise = rlo__abs(step);
   const int64_t shift = step < 0 ? step * (extent - 1) : 0;
-  out->ends[0] = ceil_div(-max - shift, rise);
-  out->ends[1] = ceil_div(-min - shift, rise);
-  out->ends[2] = ceil_div(guard->limit - max - shift, rise);
-  out->ends[3] = ceil_div(guard->limit - min - shift, rise);
+  out->ends[0] = rlo__ceil_div(-max - shift, rise);
+  out->ends[1] = rlo__ceil_div(-min - shift, rise);
+  out->ends[2] = rlo__ceil_div(guard->limit - max - shift, rise);
+  out->ends[3] = rlo__ceil_div(guard->limit - min - shift, rise);
   for (int32_t n = 0; n < MAX_ENDS; ++n) {
     int64_t end = rlo__min(rlo__max(out->ends[n], 0), extent);
     out->ends[n] = step < 0 ? extent - end : end;
@@ -132,12 +118,10 @@ static bool is_mixed(const rlo_problem *problem,
                      int32_t axis,
                      int64_t at) {
   rlo_form form = guard->form;
-  int64_t min;
-  int64_t max;
   form.base += form.axis[axis] * at;
   form.axis[axis] = 0;
-  return !rlo__form_range(problem, &form, &min, &max) ||
-         !((min >= 0 && max < guard->limit) || max < 0 || min >= guard->limit);
+  rlo__guard_reach reach = rlo__form_reach(problem, &form, guard->limit);
+  return reach == RLO__HOLDS_SOMEWHERE || reach == RLO__HOLDS_BEYOND;
 }
 
 static rlo_status emit(peeler *p, const rlo_problem *part) {

@@ -43,21 +43,12 @@ static exact decode_float(const rlo__dtype_info *info, uint64_t bits) {
   exact x = {FINITE, false, magnitude & ones(mantissa_bits), 0};
   x.is_negative =
       !info->format.is_unsigned && (bits >> magnitude_bits & 1) != 0;
-  switch (info->format.specials) {
-    case RLO__FLOAT_IEEE:
-      if (magnitude >= infinity) {
-        x.kind = magnitude == infinity ? INFINITE : NOT_A_NUMBER;
-      }
-      break;
-    case RLO__FLOAT_FN:
-      x.kind = magnitude == ones(magnitude_bits) ? NOT_A_NUMBER : FINITE;
-      break;
-    case RLO__FLOAT_FNUZ:
-      x.kind = magnitude == 0 && x.is_negative ? NOT_A_NUMBER : FINITE;
-      break;
-    case RLO__FLOAT_FINITE:
-    case RLO__FLOAT_NONE:
-      break;
+  const rlo__float_specials specials = info->format.specials;
+  if (specials == RLO__FLOAT_IEEE && magnitude >= infinity) {
+    x.kind = magnitude == infinity ? INFINITE : NOT_A_NUMBER;
+  } else if ((specials == RLO__FLOAT_FN && magnitude == ones(magnitude_bits)) ||
+             (specials == RLO__FLOAT_FNUZ && magnitude == 0 && x.is_negative)) {
+    x.kind = NOT_A_NUMBER;
   }
   int32_t exponent = (int32_t)(magnitude >> mantissa_bits);
   bool is_normal = exponent > 0 || info->format.is_unsigned;
@@ -129,32 +120,22 @@ static uint64_t encode_float(const rlo__dtype_info *info, const exact *x) {
   } else if (!is_nan && x->mantissa != 0) {
     magnitude = round_to_format(info, x);
   }
-  switch (info->format.specials) {
-    case RLO__FLOAT_IEEE:
-      if (is_nan) {
-        return infinity | UINT64_C(1) << (info->format.mantissa_bits - 1);
-      }
-      magnitude = magnitude > infinity ? infinity : magnitude;
-      break;
-    case RLO__FLOAT_FN:
-      if (is_nan || magnitude >= most) {
-        return most;
-      }
-      break;
-    case RLO__FLOAT_FNUZ:
-      if (is_nan || magnitude > most) {
-        return sign;
-      }
-      sign = magnitude == 0 ? 0 : sign;
-      break;
-    case RLO__FLOAT_FINITE:
-    case RLO__FLOAT_NONE:
-      if (is_nan) {
-        return 0;
-      }
-      magnitude = magnitude > most ? most : magnitude;
-      break;
+  const rlo__float_specials specials = info->format.specials;
+  if (is_nan && specials == RLO__FLOAT_IEEE) {
+    return infinity | UINT64_C(1) << (info->format.mantissa_bits - 1);
   }
+  if (specials == RLO__FLOAT_FN && (is_nan || magnitude >= most)) {
+    return most;
+  }
+  if (specials == RLO__FLOAT_FNUZ && (is_nan || magnitude > most)) {
+    return sign;
+  }
+  if (is_nan) {
+    return 0;
+  }
+  most = specials == RLO__FLOAT_IEEE ? infinity : most;
+  magnitude = magnitude > most ? most : magnitude;
+  sign = specials == RLO__FLOAT_FNUZ && magnitude == 0 ? 0 : sign;
   return magnitude | (x->is_negative ? sign : 0);
 }
 

@@ -40,6 +40,10 @@ static void note(canonicalizer *c, const char *format, ...) {
   c->trace(c->payload, step, c->problem);
 }
 
+static void clear_from(int64_t *numbers, int32_t first, int32_t end) {
+  memset(numbers + first, 0, (size_t)(end - first) * sizeof *numbers);
+}
+
 /* Forms are compared with all their coefficients, so those beyond the counts
  * must be 0; likewise the steps. */
 static void clear_uncounted(rlo_problem *problem) {
@@ -50,14 +54,9 @@ static void clear_uncounted(rlo_problem *problem) {
   }
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     rlo_form *form = rlo__problem_form(problem, n);
-    for (int32_t a = problem->num_axes; a < RLO_MAX_AXES; ++a) {
-      form->axis[a] = 0;
-    }
     bool is_term = n >= 2 && n - 2 < problem->num_terms;
-    int32_t num_terms = is_term ? n - 2 : problem->num_terms;
-    for (int32_t t = num_terms; t < RLO_MAX_TERMS; ++t) {
-      form->term[t] = 0;
-    }
+    clear_from(form->axis, problem->num_axes, RLO_MAX_AXES);
+    clear_from(form->term, is_term ? n - 2 : problem->num_terms, RLO_MAX_TERMS);
   }
 }
 
@@ -102,25 +101,15 @@ static rlo_status align_axis(rlo_problem *problem, int32_t number) {
   if (shift == 0) {
     return RLO_OK;
   }
-  if (problem->num_guards == RLO_MAX_GUARDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "splitting at the tiles needs more than %d guards",
-                    RLO_MAX_GUARDS);
-  }
-  rlo_guard *guard = &problem->guards[problem->num_guards];
-  memset(guard, 0, sizeof *guard);
-  guard->kind = RLO_GUARD_SKIP;
-  guard->form.axis[axis] = 1;
-  guard->limit = problem->extents[axis];
-  ++problem->num_guards;
-  bool fits = rlo__add(problem->extents[axis], shift, &problem->extents[axis]);
-  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
-    rlo_form *form = rlo__problem_form(problem, n);
-    fits =
-        fits && rlo__mul_add(form->base, -shift, form->axis[axis], &form->base);
-  }
-  return fits ? RLO_OK
-              : RLO_FAIL(RLO_OVERFLOW, "an aligned axis exceeds 64 bits");
+  const int64_t extent = problem->extents[axis];
+  rlo_form earlier = {0};
+  earlier.axis[axis] = 1;
+  RLO_TRY(rlo__rewrite_add_guard(
+      problem, "splitting at the tiles", RLO_GUARD_SKIP, &earlier, extent));
+  return rlo__add(extent, shift, &problem->extents[axis]) &&
+                 rlo__rewrite_shift(problem, axis, -shift)
+             ? RLO_OK
+             : RLO_FAIL(RLO_OVERFLOW, "an aligned axis exceeds 64 bits");
 }
 
 /* Tries to make a term linear by splitting the axes at the radices where their
@@ -226,19 +215,9 @@ static int compare_guards_along(const rlo_guard *g,
                                 int32_t a,
                                 const rlo_guard *h,
                                 int32_t b) {
-  if (g->kind != h->kind) {
-    return g->kind > h->kind ? -1 : 1;
-  }
-  if (g->limit != h->limit) {
-    return g->limit > h->limit ? -1 : 1;
-  }
-  if (g->form.base != h->form.base) {
-    return g->form.base > h->form.base ? -1 : 1;
-  }
-  if (g->form.axis[a] != h->form.axis[b]) {
-    return g->form.axis[a] > h->form.axis[b] ? -1 : 1;
-  }
-  return 0;
+  const int64_t of_g[] = {g->kind, g->limit, g->form.base, g->form.axis[a]};
+  const int64_t of_h[] = {h->kind, h->limit, h->form.base, h->form.axis[b]};
+  return rlo__compare_numbers(of_h, of_g, 4);
 }
 
 static void sort_guards_along(const rlo_problem *problem,
@@ -273,25 +252,21 @@ static int compare_in_guards(const rlo_problem *problem, int32_t a, int32_t b) {
 /* The order of the canonical form: falling destination stride; reduction axes
  * by falling source stride; other ties, which only guards can make legal, by
  * everything else. */
-static int compare_axes(rlo_problem *problem, int32_t a, int32_t b) {
-  if (problem->dst.axis[a] != problem->dst.axis[b]) {
-    return problem->dst.axis[a] > problem->dst.axis[b] ? -1 : 1;
-  }
-  if (problem->dst.axis[a] == 0 &&
-      problem->src.axis[a] != problem->src.axis[b]) {
-    return problem->src.axis[a] > problem->src.axis[b] ? -1 : 1;
-  }
-  if (problem->extents[a] != problem->extents[b]) {
-    return problem->extents[a] > problem->extents[b] ? -1 : 1;
-  }
+static int compare_axes(const rlo_problem *problem, int32_t a, int32_t b) {
+  const rlo_form *dst = &problem->dst;
+  const rlo_form *src = &problem->src;
+  const bool is_summed = dst->axis[a] == 0;
+  const int64_t of_a[] = {
+      dst->axis[a], is_summed ? src->axis[a] : 0, problem->extents[a]};
+  const int64_t of_b[] = {
+      dst->axis[b], is_summed ? src->axis[b] : 0, problem->extents[b]};
+  int order = rlo__compare_numbers(of_b, of_a, 3);
   int32_t num_forms = rlo__problem_num_forms(problem) - problem->num_guards;
-  for (int32_t n = 0; n < num_forms; ++n) {
-    const rlo_form *form = rlo__problem_form(problem, n);
-    if (form->axis[a] != form->axis[b]) {
-      return form->axis[a] > form->axis[b] ? -1 : 1;
-    }
+  for (int32_t n = 0; order == 0 && n < num_forms; ++n) {
+    const rlo_form *form = rlo__problem_form_of(problem, n);
+    order = rlo__compare_numbers(&form->axis[b], &form->axis[a], 1);
   }
-  return compare_in_guards(problem, a, b);
+  return order != 0 ? order : compare_in_guards(problem, a, b);
 }
 
 static void sort_axes(canonicalizer *c) {

@@ -33,18 +33,14 @@ rlo__side_reach rlo__problem_reach(const rlo_problem *problem,
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
-    int64_t min;
-    int64_t max;
-    if (!rlo__side_guarded_by(guard, side)) {
-      continue;
-    }
-    bool is_known = rlo__form_range(problem, &guard->form, &min, &max);
-    if (is_known && (max < 0 || min >= guard->limit)) {
+    rlo__guard_reach holds =
+        rlo__side_guarded_by(guard, side)
+            ? rlo__form_reach(problem, &guard->form, guard->limit)
+            : RLO__HOLDS_EVERYWHERE;
+    if (holds == RLO__HOLDS_NOWHERE) {
       return RLO__SIDE_NONE;
     }
-    if (!is_known || min < 0 || max >= guard->limit) {
-      reach = RLO__SIDE_SOME;
-    }
+    reach = holds == RLO__HOLDS_EVERYWHERE ? reach : RLO__SIDE_SOME;
   }
   return reach;
 }

@@ -12,18 +12,10 @@ static rlo_status overflow(void) {
   return RLO_FAIL(RLO_OVERFLOW, "a guard of the problem exceeds 64 bits");
 }
 
-/* ceil(a / b), b > 0, for either sign of a. */
-static int64_t ceil_div(int64_t a, int64_t b) {
-  return -rlo__floor_div(-a, b);
-}
-
 static int64_t coefficient_gcd(const rlo_form *form) {
   int64_t gcd = 0;
-  for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
-    gcd = rlo__gcd(gcd, form->axis[a]);
-  }
-  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
-    gcd = rlo__gcd(gcd, form->term[t]);
+  for (int32_t n = 1; n < RLO__FORM_NUMBERS; ++n) {
+    gcd = rlo__gcd(gcd, rlo__form_read(form)[n]);
   }
   return gcd;
 }
@@ -36,13 +28,10 @@ static void make_coprime(rlo_guard *guard) {
   if (gcd <= 1) {
     return;
   }
-  int64_t first = ceil_div(-guard->form.base, gcd);
-  int64_t end = ceil_div(guard->limit - guard->form.base, gcd);
-  for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
-    guard->form.axis[a] /= gcd;
-  }
-  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
-    guard->form.term[t] /= gcd;
+  int64_t first = rlo__ceil_div(-guard->form.base, gcd);
+  int64_t end = rlo__ceil_div(guard->limit - guard->form.base, gcd);
+  for (int32_t n = 1; n < RLO__FORM_NUMBERS; ++n) {
+    rlo__form_numbers(&guard->form)[n] /= gcd;
   }
   guard->form.base = -first;
   guard->limit = end - first;
@@ -57,12 +46,9 @@ static bool make_one_sided(const rlo_problem *problem, rlo_guard *guard) {
     return false;
   }
   if (min < 0 && max < guard->limit) {
-    rlo_form negated;
-    memset(&negated, 0, sizeof negated);
-    if (!rlo__form_add(&negated, -1, &guard->form)) {
+    if (!rlo__form_scale(&guard->form, -1)) {
       return false;
     }
-    guard->form = negated;
     guard->limit = 1;
     min = -max;
   } else if (min < 0) {
@@ -74,21 +60,16 @@ static bool make_one_sided(const rlo_problem *problem, rlo_guard *guard) {
 
 /* The only axis that decides the guard, or -1. */
 static int32_t single_axis(const rlo_guard *guard) {
-  int32_t found = -1;
-  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
-    if (guard->form.term[t] != 0) {
-      return -1;
-    }
-  }
-  for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
-    if (guard->form.axis[a] != 0) {
-      if (found >= 0) {
+  int32_t found = 0;
+  for (int32_t n = 1; n < RLO__FORM_NUMBERS; ++n) {
+    if (rlo__form_read(&guard->form)[n] != 0) {
+      if (found > 0 || n > RLO_MAX_AXES) {
         return -1;
       }
-      found = a;
+      found = n;
     }
   }
-  return found;
+  return found - 1;
 }
 
 /* A SKIP guard on one axis with coefficient 1 or -1 leaves the points first ..
@@ -101,14 +82,8 @@ static rlo_status absorb(rlo_problem *problem, int32_t number, int32_t axis) {
                                             : guard.form.base - guard.limit + 1;
   int64_t last = guard.form.axis[axis] > 0 ? guard.limit - guard.form.base - 1
                                            : guard.form.base;
-  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
-    rlo_form *form = rlo__problem_form(problem, n);
-    if (!rlo__mul_add(form->base, form->axis[axis], first, &form->base)) {
-      return overflow();
-    }
-  }
   problem->extents[axis] = last - first + 1;
-  return RLO_OK;
+  return rlo__rewrite_shift(problem, axis, first) ? RLO_OK : overflow();
 }
 
 /*
@@ -158,28 +133,19 @@ static bool is_redundant(const rlo_problem *problem, int32_t number) {
   return false;
 }
 
-static int compare_int64(int64_t a, int64_t b) {
-  return (a > b) - (a < b);
-}
-
 static int compare_guards(const rlo_guard *a, const rlo_guard *b) {
-  int order = compare_int64(a->kind, b->kind);
-  order = order != 0 ? order : compare_int64(a->limit, b->limit);
-  order = order != 0 ? order : compare_int64(a->form.base, b->form.base);
-  for (int32_t v = 0; order == 0 && v < RLO_MAX_AXES; ++v) {
-    order = compare_int64(a->form.axis[v], b->form.axis[v]);
-  }
-  for (int32_t v = 0; order == 0 && v < RLO_MAX_TERMS; ++v) {
-    order = compare_int64(a->form.term[v], b->form.term[v]);
-  }
-  return order;
+  const int64_t of_a[] = {a->kind, a->limit};
+  const int64_t of_b[] = {b->kind, b->limit};
+  int order = rlo__compare_numbers(of_a, of_b, 2);
+  return order != 0 ? order
+                    : rlo__compare_numbers(rlo__form_read(&a->form),
+                                           rlo__form_read(&b->form),
+                                           RLO__FORM_NUMBERS);
 }
 
 /* Every cell takes the fill: nothing is read. */
 static bool make_pure_fill(rlo_problem *problem, int32_t number) {
-  rlo_guard never;
-  memset(&never, 0, sizeof never);
-  never.kind = RLO_GUARD_PAD;
+  static const rlo_guard never = {.kind = RLO_GUARD_PAD};
   if (compare_guards(&problem->guards[number], &never) == 0 &&
       rlo__form_is_constant(&problem->src) && problem->src.base == 0) {
     return false;
@@ -218,43 +184,34 @@ static rlo_status simplify_one(rlo_problem *problem,
                                bool *out_is_gone) {
   rlo_guard *guard = &problem->guards[number];
   rlo_guard before = *guard;
-  *out_is_gone = false;
-  int64_t min;
-  int64_t max;
-  if (!rlo__form_range(problem, &guard->form, &min, &max)) {
-    return overflow();
-  }
-  if (min >= 0 && max < guard->limit) {
-    rlo__rewrite_remove_guard(problem, number);
-    *out_is_gone = *out_has_changed = true;
+  rlo__guard_reach reach = rlo__form_reach(problem, &guard->form, guard->limit);
+  if (reach == RLO__HOLDS_NOWHERE && guard->kind == RLO_GUARD_PAD) {
+    *out_is_gone = make_pure_fill(problem, number);
     return RLO_OK;
   }
-  if (max < 0 || min >= guard->limit) {
-    if (guard->kind == RLO_GUARD_SKIP) {
-      rlo__rewrite_to_empty(problem);
-      *out_is_gone = *out_has_changed = true;
-    } else if (make_pure_fill(problem, number)) {
-      *out_is_gone = *out_has_changed = true;
-    }
+  *out_is_gone = true;
+  if (reach == RLO__HOLDS_NOWHERE) {
+    rlo__rewrite_to_empty(problem);
     return RLO_OK;
   }
-  make_coprime(guard);
-  if (!make_one_sided(problem, guard)) {
+  if (reach == RLO__HOLDS_SOMEWHERE) {
+    make_coprime(guard);
+    reach = make_one_sided(problem, guard) ? reach : RLO__HOLDS_BEYOND;
+  }
+  if (reach == RLO__HOLDS_BEYOND) {
     return overflow();
   }
   int32_t axis = single_axis(guard);
-  if (guard->kind == RLO_GUARD_SKIP && axis >= 0) {
-    *out_is_gone = *out_has_changed = true;
+  if (reach == RLO__HOLDS_SOMEWHERE && guard->kind == RLO_GUARD_SKIP &&
+      axis >= 0) {
     return absorb(problem, number, axis);
   }
-  if (is_redundant(problem, number)) {
+  if (reach == RLO__HOLDS_EVERYWHERE || is_redundant(problem, number)) {
     rlo__rewrite_remove_guard(problem, number);
-    *out_is_gone = *out_has_changed = true;
     return RLO_OK;
   }
-  if (compare_guards(&before, guard) != 0) {
-    *out_has_changed = true;
-  }
+  *out_is_gone = false;
+  *out_has_changed = *out_has_changed || compare_guards(&before, guard) != 0;
   return RLO_OK;
 }
 
@@ -262,17 +219,14 @@ rlo_status rlo__guard_simplify(rlo_problem *problem, bool *out_has_changed) {
   for (int32_t g = 0; g < problem->num_guards;) {
     bool is_gone;
     RLO_TRY(simplify_one(problem, g, out_has_changed, &is_gone));
-    if (is_gone) {
-      if (rlo_problem_is_empty(problem)) {
-        return RLO_OK;
-      }
-      g = 0; /* a dropped guard may have been what kept another */
-    } else {
-      ++g;
+    *out_has_changed = *out_has_changed || is_gone;
+    if (is_gone && rlo_problem_is_empty(problem)) {
+      return RLO_OK;
     }
+    /* A dropped guard may have been what kept another one. */
+    g = is_gone ? 0 : g + 1;
   }
-  if (sort_guards(problem)) {
-    *out_has_changed = true;
-  }
+  bool has_moved = sort_guards(problem);
+  *out_has_changed = *out_has_changed || has_moved;
   return RLO_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "ir/form.h"
 #include "ir/lower.h"
+#include "ir/rewrite.h"
 
 static rlo_status overflow(void) {
   return RLO_FAIL(RLO_OVERFLOW, "an index of the chain exceeds 64 bits");
@@ -25,26 +26,19 @@ rlo_status rlo__guard_list_add(rlo__guard_list *list,
                                const rlo_problem *problem,
                                const rlo_form *form,
                                int64_t limit) {
-  int64_t min;
-  int64_t max;
-  if (!rlo__form_range(problem, form, &min, &max)) {
+  rlo__guard_reach reach = rlo__form_reach(problem, form, limit);
+  if (reach == RLO__HOLDS_BEYOND) {
     return overflow();
   }
-  if (min >= 0 && max < limit) {
-    return RLO_OK;
-  }
-  if (max < 0 || min >= limit) {
-    list->never_holds = true;
+  if (reach != RLO__HOLDS_SOMEWHERE) {
+    list->never_holds = list->never_holds || reach == RLO__HOLDS_NOWHERE;
     return RLO_OK;
   }
   if (list->count == RLO_MAX_GUARDS) {
     return RLO_FAIL(
         RLO_UNSUPPORTED, "the chain needs more than %d guards", RLO_MAX_GUARDS);
   }
-  rlo_guard *guard = &list->guards[list->count++];
-  memset(guard, 0, sizeof *guard);
-  guard->form = *form;
-  guard->limit = limit;
+  list->guards[list->count++] = (rlo_guard){.form = *form, .limit = limit};
   return RLO_OK;
 }
 
@@ -54,14 +48,13 @@ static rlo_status add_summed(const rlo__index_rule *rule,
   if (rule->count == 1) {
     return RLO_OK;
   }
-  if (problem->num_axes == RLO_MAX_AXES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the chain needs more than %d axes, those of its sums "
-                    "among them",
-                    RLO_MAX_AXES);
-  }
-  problem->extents[problem->num_axes] = rule->count;
-  value->axis[problem->num_axes++] = 1;
+  int32_t axis;
+  RLO_TRY(rlo__rewrite_add_axis(problem,
+                                "the chain needs",
+                                "axes, those of its sums among them",
+                                rule->count,
+                                &axis));
+  value->axis[axis] = 1;
   return RLO_OK;
 }
 

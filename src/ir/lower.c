@@ -9,6 +9,7 @@
 #include "desc/strides.h"
 #include "ir/form.h"
 #include "ir/problem.h"
+#include "ir/rewrite.h"
 
 static rlo_status overflow(void) {
   return RLO_FAIL(RLO_OVERFLOW, "a position of the relayout exceeds 64 bits");
@@ -21,31 +22,11 @@ static rlo_status add(rlo_form *form, int64_t factor, const rlo_form *other) {
 static rlo_status new_axis(rlo_problem *problem,
                            int64_t extent,
                            int32_t *out_axis) {
-  if (problem->num_axes == RLO_MAX_AXES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the destination has more than %d physical dimensions of "
-                    "extent above 1",
-                    RLO_MAX_AXES);
-  }
-  problem->extents[problem->num_axes] = extent;
-  *out_axis = problem->num_axes++;
-  return RLO_OK;
-}
-
-static rlo_status new_guard(rlo_problem *problem,
-                            rlo_guard_kind kind,
-                            const rlo_form *form,
-                            int64_t limit) {
-  if (problem->num_guards == RLO_MAX_GUARDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the relayout needs more than %d guards",
-                    RLO_MAX_GUARDS);
-  }
-  rlo_guard *guard = &problem->guards[problem->num_guards++];
-  guard->kind = kind;
-  guard->form = *form;
-  guard->limit = limit;
-  return RLO_OK;
+  return rlo__rewrite_add_axis(problem,
+                               "the destination has",
+                               "physical dimensions of extent above 1",
+                               extent,
+                               out_axis);
 }
 
 rlo_status rlo__lower_quotient(rlo_problem *problem,
@@ -57,7 +38,7 @@ rlo_status rlo__lower_quotient(rlo_problem *problem,
   }
   rlo_form high;
   rlo_term term = {.kind = RLO_TERM_QUOTIENT, .divisor = divisor};
-  rlo__form_divide(problem, form, divisor, &high, &term.form);
+  rlo__form_divide(form, divisor, &high, &term.form);
   int32_t t = 0;
   while (t < problem->num_terms &&
          (problem->terms[t].kind != RLO_TERM_QUOTIENT ||
@@ -113,7 +94,8 @@ static rlo_status guard_overhang(const rlo_address_map *address,
       return overflow();
     }
     if (max >= address->limits[v]) {
-      RLO_TRY(new_guard(problem, kind, &forms[v], address->limits[v]));
+      RLO_TRY(rlo__rewrite_add_guard(
+          problem, "the relayout", kind, &forms[v], address->limits[v]));
     }
   }
   return RLO_OK;
@@ -130,9 +112,13 @@ static rlo_status extend_to_tail(const rlo_address_map *address,
   }
   int64_t stride = problem->dst.axis[major];
   problem->extents[major] = rlo__ceil_div(address->slots, stride);
-  RLO_TRY(
-      new_guard(problem, RLO_GUARD_PAD, &problem->dst, address->tiled_slots));
-  return new_guard(problem, RLO_GUARD_SKIP, &problem->dst, address->slots);
+  RLO_TRY(rlo__rewrite_add_guard(problem,
+                                 "the relayout",
+                                 RLO_GUARD_PAD,
+                                 &problem->dst,
+                                 address->tiled_slots));
+  return rlo__rewrite_add_guard(
+      problem, "the relayout", RLO_GUARD_SKIP, &problem->dst, address->slots);
 }
 
 static rlo_status check_distinct(const rlo_problem *problem) {

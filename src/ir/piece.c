@@ -231,17 +231,6 @@ static void count_bytes(rlo_problem *piece) {
   piece->read_bytes = rlo__min(read, piece->read_bytes);
 }
 
-static const rlo_form *form_of(const rlo_problem *problem, int32_t number) {
-  if (number < 2) {
-    return rlo__side_form(
-        problem, number == 0 ? RLO__SIDE_SOURCE : RLO__SIDE_DESTINATION);
-  }
-  number -= 2;
-  return number < problem->num_terms
-             ? &problem->terms[number].form
-             : &problem->guards[number - problem->num_terms].form;
-}
-
 rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
                                      const int64_t *begins,
                                      const int64_t *ends,
@@ -267,9 +256,9 @@ rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
     RLO_TRY(check_order(problem, is_cut));
   }
   int64_t bases[2 + RLO_MAX_TERMS + RLO_MAX_GUARDS];
-  int32_t num_forms = 2 + problem->num_terms + problem->num_guards;
+  int32_t num_forms = rlo__problem_num_forms(problem);
   for (int32_t n = 0; n < num_forms; ++n) {
-    const rlo_form *form = form_of(problem, n);
+    const rlo_form *form = rlo__problem_form_of(problem, n);
     bases[n] = form->base;
     for (int32_t a = 0; a < problem->num_axes && !is_empty; ++a) {
       if (!rlo__mul_add(bases[n], form->axis[a], begins[a], &bases[n])) {

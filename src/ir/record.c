@@ -55,12 +55,6 @@ static int64_t *put_form(int64_t *at,
   return at + axes + terms;
 }
 
-static int64_t bits_of(double value) {
-  int64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
 static void put_arithmetic(int64_t *at, const rlo_arithmetic *a) {
   const int64_t numbers[ARITHMETIC_NUMBERS] = {a->src_type,
                                                a->dst_type,
@@ -71,9 +65,9 @@ static void put_arithmetic(int64_t *at, const rlo_arithmetic *a) {
   memcpy(at, numbers, sizeof numbers);
   at += ARITHMETIC_NUMBERS;
   for (int32_t s = 0; s < a->num_steps; ++s) {
-    *at++ = a->steps[s].op;
-    *at++ = bits_of(a->steps[s].numbers[0]);
-    *at++ = bits_of(a->steps[s].numbers[1]);
+    at[0] = a->steps[s].op;
+    memcpy(at + 1, a->steps[s].numbers, sizeof a->steps[s].numbers);
+    at += STEP_NUMBERS;
   }
 }
 
@@ -135,12 +129,6 @@ static const int64_t *get_form(const int64_t *at,
   return at + axes + terms;
 }
 
-static double double_of(int64_t bits) {
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 static rlo_arithmetic get_arithmetic(const int64_t *at) {
   rlo_arithmetic a = {.src_type = (rlo_dtype)at[0],
                       .dst_type = (rlo_dtype)at[1],
@@ -150,9 +138,9 @@ static rlo_arithmetic get_arithmetic(const int64_t *at) {
                       .num_steps = (int32_t)at[5]};
   at += ARITHMETIC_NUMBERS;
   for (int32_t s = 0; s < a.num_steps; ++s) {
-    a.steps[s].op = (rlo_element_op)*at++;
-    a.steps[s].numbers[0] = double_of(*at++);
-    a.steps[s].numbers[1] = double_of(*at++);
+    a.steps[s].op = (rlo_element_op)at[0];
+    memcpy(a.steps[s].numbers, at + 1, sizeof a.steps[s].numbers);
+    at += STEP_NUMBERS;
   }
   return a;
 }

@@ -8,18 +8,56 @@
 #include "ir/form.h"
 #include "ir/update.h"
 
+rlo_status rlo__rewrite_add_axis(rlo_problem *problem,
+                                 const char *what,
+                                 const char *of,
+                                 int64_t extent,
+                                 int32_t *out_axis) {
+  const int32_t axis = problem->num_axes;
+  if (axis == RLO_MAX_AXES) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED, "%s more than %d %s", what, RLO_MAX_AXES, of);
+  }
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo__problem_form(problem, n)->axis[axis] = 0;
+  }
+  problem->extents[axis] = extent;
+  *out_axis = problem->num_axes++;
+  return RLO_OK;
+}
+
+rlo_status rlo__rewrite_add_guard(rlo_problem *problem,
+                                  const char *what,
+                                  rlo_guard_kind kind,
+                                  const rlo_form *form,
+                                  int64_t limit) {
+  if (problem->num_guards == RLO_MAX_GUARDS) {
+    return RLO_FAIL(
+        RLO_UNSUPPORTED, "%s needs more than %d guards", what, RLO_MAX_GUARDS);
+  }
+  problem->guards[problem->num_guards++] =
+      (rlo_guard){.kind = kind, .form = *form, .limit = limit};
+  return RLO_OK;
+}
+
+bool rlo__rewrite_shift(rlo_problem *problem, int32_t axis, int64_t first) {
+  bool fits = true;
+  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
+    rlo_form *form = rlo__problem_form(problem, n);
+    fits =
+        fits && rlo__mul_add(form->base, form->axis[axis], first, &form->base);
+  }
+  return fits;
+}
+
 rlo_status rlo__rewrite_split(rlo_problem *problem,
                               int32_t axis,
                               int64_t radix) {
-  if (problem->num_axes == RLO_MAX_AXES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "splitting at the tiles needs more than %d axes",
-                    RLO_MAX_AXES);
-  }
   int64_t extent = problem->extents[axis];
-  int32_t low = problem->num_axes++;
+  int32_t low;
+  RLO_TRY(rlo__rewrite_add_axis(
+      problem, "splitting at the tiles needs", "axes", radix, &low));
   problem->extents[axis] = rlo__ceil_div(extent, radix);
-  problem->extents[low] = radix;
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     rlo_form *form = rlo__problem_form(problem, n);
     form->axis[low] = form->axis[axis];
@@ -30,33 +68,22 @@ rlo_status rlo__rewrite_split(rlo_problem *problem,
                       (long long)radix);
     }
   }
-  if (extent % radix == 0) {
-    return RLO_OK;
-  }
-  if (problem->num_guards == RLO_MAX_GUARDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "splitting at the tiles needs more than %d guards",
-                    RLO_MAX_GUARDS);
-  }
-  rlo_guard *guard = &problem->guards[problem->num_guards++];
-  memset(guard, 0, sizeof *guard);
-  guard->kind = RLO_GUARD_SKIP;
-  guard->form.axis[axis] = radix;
-  guard->form.axis[low] = 1;
-  guard->limit = extent;
-  return RLO_OK;
+  rlo_form overhang = {0};
+  overhang.axis[axis] = radix;
+  overhang.axis[low] = 1;
+  return extent % radix == 0 ? RLO_OK
+                             : rlo__rewrite_add_guard(problem,
+                                                      "splitting at the tiles",
+                                                      RLO_GUARD_SKIP,
+                                                      &overhang,
+                                                      extent);
 }
 
 bool rlo__rewrite_flip(rlo_problem *problem, int32_t axis) {
-  bool fits = true;
+  bool fits = rlo__rewrite_shift(problem, axis, problem->extents[axis] - 1);
   for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
     rlo_form *form = rlo__problem_form(problem, n);
-    fits = fits &&
-           rlo__mul_add(form->base,
-                        form->axis[axis],
-                        problem->extents[axis] - 1,
-                        &form->base) &&
-           rlo__sub(0, form->axis[axis], &form->axis[axis]);
+    fits = fits && rlo__sub(0, form->axis[axis], &form->axis[axis]);
   }
   return fits;
 }

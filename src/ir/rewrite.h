@@ -8,6 +8,29 @@
  * problem; canonicalization consists of them. */
 
 /**
+ * Appends an axis, of which no form depends yet.
+ * @param what, of  the words of the failure: "<what> more than 48 <of>".
+ * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_AXES.
+ */
+RLO_NODISCARD rlo_status rlo__rewrite_add_axis(rlo_problem *problem,
+                                               const char *what,
+                                               const char *of,
+                                               int64_t extent,
+                                               int32_t *out_axis);
+
+/** Appends the guard 0 <= form < limit. @return RLO_OK; RLO_UNSUPPORTED beyond
+ *  RLO_MAX_GUARDS: "<what> needs more than 48 guards". */
+RLO_NODISCARD rlo_status rlo__rewrite_add_guard(rlo_problem *problem,
+                                                const char *what,
+                                                rlo_guard_kind kind,
+                                                const rlo_form *form,
+                                                int64_t limit);
+
+/** Counts an axis from another point: i becomes i + first, in all forms. The
+ *  extent stays. Returns false on overflow. */
+bool rlo__rewrite_shift(rlo_problem *problem, int32_t axis, int64_t first);
+
+/**
  * Split an axis at a radix: axis a becomes ceil(extent / radix) steps of
  * `radix`, a new last axis counts 0 .. radix-1. Where the radix does not
  * divide the extent, a SKIP guard cuts the overhang off.

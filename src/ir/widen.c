@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/form.h"
+#include "ir/rewrite.h"
 
 static bool is_even(int64_t value) {
   return value % 2 == 0;
@@ -14,17 +15,11 @@ static bool is_even(int64_t value) {
 /* Tells if every coefficient but that of `run` is even, and the base too if
  * `with_base`. */
 static bool rest_is_even(const rlo_form *form, int32_t run, bool with_base) {
-  for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
-    if (a != run && !is_even(form->axis[a])) {
-      return false;
-    }
+  bool is_whole = true;
+  for (int32_t n = with_base ? 0 : 1; n < RLO__FORM_NUMBERS; ++n) {
+    is_whole = is_whole && (n == run + 1 || is_even(rlo__form_read(form)[n]));
   }
-  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
-    if (!is_even(form->term[t])) {
-      return false;
-    }
-  }
-  return !with_base || is_even(form->base);
+  return is_whole;
 }
 
 /*
@@ -63,13 +58,10 @@ static bool run_allows(const rlo_problem *problem, int32_t run) {
 
 static void halve(rlo_form *form, int32_t run) {
   int64_t step = form->axis[run];
-  for (int32_t a = 0; a < RLO_MAX_AXES; ++a) {
-    form->axis[a] /= 2;
+  form->base -= step == -1;
+  for (int32_t n = 0; n < RLO__FORM_NUMBERS; ++n) {
+    rlo__form_numbers(form)[n] /= 2;
   }
-  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
-    form->term[t] /= 2;
-  }
-  form->base = (form->base - (step == -1)) / 2;
   form->axis[run] = step;
 }
 
@@ -116,19 +108,6 @@ bool rlo__widen(rlo_problem *problem) {
 
 /* ---------------------------------------------------------------- narrowing */
 
-/* Positions of a form become those of parts, which the axis `part` counts. */
-static bool cut_form(rlo_form *form, int64_t parts, int32_t part) {
-  bool fits = rlo__mul(form->base, parts, &form->base);
-  for (int32_t a = 0; a < part; ++a) {
-    fits = fits && rlo__mul(form->axis[a], parts, &form->axis[a]);
-  }
-  for (int32_t t = 0; t < RLO_MAX_TERMS; ++t) {
-    fits = fits && rlo__mul(form->term[t], parts, &form->term[t]);
-  }
-  form->axis[part] = 1;
-  return fits;
-}
-
 static int fill_bit(const rlo_problem *problem, int32_t bit) {
   return problem->fill[bit / 8] >> (bit % 8) & 1;
 }
@@ -152,23 +131,17 @@ static void cut_fill(rlo_problem *problem, int32_t bits) {
 }
 
 rlo_status rlo__narrow(rlo_problem *problem, int32_t bits) {
-  int32_t part = problem->num_axes;
+  int32_t part;
   int64_t parts = problem->unit_bits / bits;
-  if (part == RLO_MAX_AXES) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "parts of units need more than %d axes", RLO_MAX_AXES);
-  }
-  for (int32_t n = 0; n < rlo__problem_num_forms(problem); ++n) {
-    rlo__problem_form(problem, n)->axis[part] = 0;
-  }
-  if (!cut_form(&problem->src, parts, part) ||
-      !cut_form(&problem->dst, parts, part)) {
+  RLO_TRY(rlo__rewrite_add_axis(
+      problem, "parts of units need", "axes", parts, &part));
+  if (!rlo__form_scale(&problem->src, parts) ||
+      !rlo__form_scale(&problem->dst, parts)) {
     return RLO_FAIL(RLO_OVERFLOW,
                     "a position, counted in parts of %d bits, exceeds 64 bits",
                     bits);
   }
-  problem->extents[part] = parts;
-  ++problem->num_axes;
+  problem->src.axis[part] = problem->dst.axis[part] = 1;
   cut_fill(problem, bits);
   problem->unit_bits = bits;
   return RLO_OK;

@@ -26,6 +26,33 @@ rlo_status rlo__ops_shape_like(const rlo_shape *src,
   return rlo_shape_make_with_layout(src->dtype, dims, rank, &layout, out_shape);
 }
 
+rlo_status rlo__ops_check_result(const char *prefix,
+                                 const char *name,
+                                 const rlo_shape *result,
+                                 const rlo_shape *dst) {
+  if (dst->rank != result->rank) {
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "%s%s has rank %d, the destination rank %d",
+                    prefix,
+                    name,
+                    result->rank,
+                    dst->rank);
+  }
+  for (int32_t k = 0; k < dst->rank; ++k) {
+    if (dst->dims[k] != result->dims[k]) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "%sdimension %d of %s is %lld, of the destination %lld; "
+                      "they must be equal",
+                      prefix,
+                      k,
+                      name,
+                      (long long)result->dims[k],
+                      (long long)dst->dims[k]);
+    }
+  }
+  return RLO_OK;
+}
+
 void rlo__step_begin(const rlo_chain *chain, rlo__index_step *out_step) {
   memset(out_step, 0, sizeof *out_step);
   out_step->rank = out_step->result_rank = chain->shape.rank;

@@ -43,6 +43,14 @@ RLO_NODISCARD rlo_status rlo__ops_shape_like(const rlo_shape *src,
                                              int32_t rank,
                                              rlo_shape *out_shape);
 
+/** RLO_OK if a destination has the dimensions of a result, else
+ * RLO_INVALID_ARGUMENT with a sentence that begins with `prefix` and calls the
+ * result by `name`. */
+RLO_NODISCARD rlo_status rlo__ops_check_result(const char *prefix,
+                                               const char *name,
+                                               const rlo_shape *result,
+                                               const rlo_shape *dst);
+
 /** The name in messages of an array that is joined with others. */
 typedef struct rlo__array_text {
   char text[80];

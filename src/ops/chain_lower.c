@@ -42,27 +42,6 @@ typedef struct lowering {
   rlo__index_step step;
 } lowering;
 
-static rlo_status check_dimensions(const rlo_chain *chain,
-                                   const rlo_shape *dst) {
-  if (dst->rank != chain->shape.rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the chain's result has rank %d, the destination rank %d",
-                    chain->shape.rank,
-                    dst->rank);
-  }
-  for (int32_t k = 0; k < dst->rank; ++k) {
-    if (dst->dims[k] != chain->shape.dims[k]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "dimension %d of the chain's result is %lld, of the "
-                      "destination %lld; they must be equal",
-                      k,
-                      (long long)chain->shape.dims[k],
-                      (long long)dst->dims[k]);
-    }
-  }
-  return RLO_OK;
-}
-
 /* A fill is a value of the result, so it must not need computation. */
 static rlo_status check_fills(const rlo_chain *chain,
                               const rlo_shape *dst,
@@ -232,25 +211,14 @@ static rlo_status walk_back(lowering *l, rlo_shape *operand) {
   return RLO_OK;
 }
 
-static rlo_status put_guard(rlo_problem *problem,
-                            const rlo_guard *guard,
-                            rlo_guard_kind kind) {
-  if (problem->num_guards == RLO_MAX_GUARDS) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "the chain needs more than %d guards", RLO_MAX_GUARDS);
-  }
-  rlo_guard *to = &problem->guards[problem->num_guards++];
-  *to = *guard;
-  to->kind = kind;
-  return RLO_OK;
-}
-
 static rlo_status put_group(const lowering *l,
                             const group *g,
                             rlo_problem *problem,
                             rlo_guard_kind kind) {
   for (int32_t n = g->first; n < g->end; ++n) {
-    RLO_TRY(put_guard(problem, &l->guards.guards[n], kind));
+    const rlo_guard *guard = &l->guards.guards[n];
+    RLO_TRY(rlo__rewrite_add_guard(
+        problem, "the chain", kind, &guard->form, guard->limit));
   }
   return RLO_OK;
 }
@@ -261,7 +229,7 @@ static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
   if (problem == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  static const rlo_guard never = {.kind = RLO_GUARD_PAD};
+  static const rlo_form zero;
   *problem = l->problem;
   /* A sum that is out of bounds is one fill, not one for each of its points. */
   problem->num_axes = l->cells.num_axes;
@@ -269,7 +237,8 @@ static rlo_status emit_fill(lowering *l, const uint8_t *fill) {
   memcpy(problem->fill, fill, sizeof problem->fill);
   problem->read_bytes = 0;
   (void)rlo__rewrite_drop_unused_terms(problem);
-  rlo_status status = put_guard(problem, &never, RLO_GUARD_PAD);
+  rlo_status status =
+      rlo__rewrite_add_guard(problem, "the chain", RLO_GUARD_PAD, &zero, 0);
   if (status == RLO_OK) {
     status = emit(l, problem);
   }
@@ -384,26 +353,6 @@ static rlo_status lower_chain(const rlo_chain *chain,
   return RLO_OK;
 }
 
-static const rlo_combine_options plain = RLO_COMBINE_OPTIONS_INIT;
-
-rlo_status rlo_chain_lower(const rlo_chain *chain,
-                           const rlo_shape *dst,
-                           rlo_problem_list **out_list) {
-  RLO_REQUIRE(out_list);
-  *out_list = NULL;
-  RLO_REQUIRE(chain);
-  dst = dst == NULL ? &chain->shape : dst;
-  RLO_TRY(rlo_shape_validate(dst));
-  if (dst->dtype != chain->shape.dtype) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "the chain holds %s, the destination %s",
-                    rlo_dtype_name(chain->shape.dtype),
-                    rlo_dtype_name(dst->dtype));
-  }
-  RLO_TRY(check_dimensions(chain, dst));
-  return lower_chain(chain, dst, &plain, out_list);
-}
-
 rlo_status rlo_chain_combine(const rlo_chain *chain,
                              const rlo_shape *dst,
                              const rlo_combine_options *options,
@@ -415,7 +364,23 @@ rlo_status rlo_chain_combine(const rlo_chain *chain,
   rlo_combine_options known;
   RLO_TRY(rlo__ops_read_options(options, &known));
   RLO_TRY(rlo_shape_validate(dst));
-  RLO_TRY(check_dimensions(chain, dst));
+  RLO_TRY(rlo__ops_check_result("", "the chain's result", &chain->shape, dst));
   RLO_TRY(check_fills(chain, dst, &known));
   return lower_chain(chain, dst, &known, out_list);
+}
+
+rlo_status rlo_chain_lower(const rlo_chain *chain,
+                           const rlo_shape *dst,
+                           rlo_problem_list **out_list) {
+  RLO_REQUIRE(out_list);
+  *out_list = NULL;
+  RLO_REQUIRE(chain);
+  if (dst != NULL && dst->dtype != chain->shape.dtype) {
+    RLO_TRY(rlo_shape_validate(dst));
+    return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                    "the chain holds %s, the destination %s",
+                    rlo_dtype_name(chain->shape.dtype),
+                    rlo_dtype_name(dst->dtype));
+  }
+  return rlo_chain_combine(chain, dst, NULL, out_list);
 }

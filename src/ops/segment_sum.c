@@ -11,6 +11,7 @@
 #include "ir/form.h"
 #include "ir/lower.h"
 #include "ir/problem.h"
+#include "ir/rewrite.h"
 #include "ops/chain.h"
 #include "ops/combine.h"
 #include "relayout/ops.h"
@@ -81,17 +82,19 @@ static rlo_status check_rows(const rlo__indexed_words *words,
   return RLO_OK;
 }
 
-rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words,
-                                  const rlo_shape *src,
-                                  const rlo_shape *ids,
-                                  int32_t dim,
-                                  int32_t batch_dims,
-                                  int64_t num_segments,
-                                  rlo_shape *out_shape) {
+/* `*inout_dim` becomes the dimension of the segments. */
+static rlo_status infer(const rlo__indexed_words *words,
+                        const rlo_shape *src,
+                        const rlo_shape *ids,
+                        int32_t *inout_dim,
+                        int32_t batch_dims,
+                        int64_t num_segments,
+                        rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo__ops_check_addable(words->operation, src->dtype));
   RLO_TRY(rlo__ops_check_indices(words, ids));
-  RLO_TRY(find_dim(words, src, ids, dim, batch_dims, &dim));
+  RLO_TRY(find_dim(words, src, ids, *inout_dim, batch_dims, inout_dim));
+  const int32_t dim = *inout_dim;
   RLO_TRY(rlo__ops_check_batch(words, src, ids, dim, batch_dims));
   RLO_TRY(check_rows(words, src, ids, dim, batch_dims));
   if (num_segments < 0) {
@@ -111,6 +114,16 @@ rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words,
     dims[rank++] = src->dims[k];
   }
   return rlo__ops_shape_like(src, dims, rank, out_shape);
+}
+
+rlo_status rlo__segment_sum_infer(const rlo__indexed_words *words,
+                                  const rlo_shape *src,
+                                  const rlo_shape *ids,
+                                  int32_t dim,
+                                  int32_t batch_dims,
+                                  int64_t num_segments,
+                                  rlo_shape *out_shape) {
+  return infer(words, src, ids, &dim, batch_dims, num_segments, out_shape);
 }
 
 rlo_status rlo_segment_sum_infer(const rlo_shape *src,
@@ -233,15 +246,12 @@ static rlo_status add_rows(lowering *l) {
   position.axis[axis] = 1;
   RLO_TRY(load_order(l, &position, ids->batch_rows, &l->row));
 
-  rlo_guard *guard = &problem->guards[problem->num_guards++];
-  memset(guard, 0, sizeof *guard);
-  guard->kind = RLO_GUARD_SKIP;
-  guard->form = end;
-  RLO_TRY(add(&guard->form, -1, &begin));
-  guard->form.base -= 1;
-  guard->form.axis[axis] = -1;
-  guard->limit = ids->rows + 2; /* exceeds any difference of offsets */
-  return RLO_OK;
+  /* end - begin - 1 - i; the limit exceeds any difference of offsets. */
+  RLO_TRY(add(&end, -1, &begin));
+  end.base -= 1;
+  end.axis[axis] = -1;
+  return rlo__rewrite_add_guard(
+      problem, "a segment sum", RLO_GUARD_SKIP, &end, ids->rows + 2);
 }
 
 /** The logical index in the source of a row of a cell. */
@@ -273,6 +283,7 @@ static rlo_status emit(lowering *l) {
 }
 
 static rlo_status emit_fill(lowering *l, rlo_guard_kind skipped, bool is_zero) {
+  static const rlo_form zero;
   rlo_problem *problem = &l->problem;
   *problem = l->cells;
   problem->num_guards = 0;
@@ -283,14 +294,9 @@ static rlo_status emit_fill(lowering *l, rlo_guard_kind skipped, bool is_zero) {
       problem->guards[problem->num_guards++].kind = RLO_GUARD_SKIP;
     }
   }
-  if (problem->num_guards == RLO_MAX_GUARDS) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "%s: the destination needs more than %d guards",
-                    operation,
-                    RLO_MAX_GUARDS - 1);
-  }
-  problem->guards[problem->num_guards++] =
-      (rlo_guard){.kind = RLO_GUARD_PAD}; /* never satisfied */
+  /* Never satisfied. */
+  RLO_TRY(rlo__rewrite_add_guard(
+      problem, "a segment sum", RLO_GUARD_PAD, &zero, 0));
   if (is_zero) {
     memset(problem->fill, 0, sizeof problem->fill);
   }
@@ -330,38 +336,13 @@ static rlo_status emit_sum(lowering *l) {
 }
 
 static rlo_status check_destination(lowering *l) {
-  rlo_shape wanted = {0};
+  rlo_shape wanted;
   RLO_TRY(rlo_shape_validate(l->dst));
-  RLO_TRY(rlo_shape_validate(l->src));
-  RLO_TRY(rlo__ops_check_indices(&plain_words, l->ids));
   RLO_TRY(
-      find_dim(&plain_words, l->src, l->ids, l->dim, l->batch_dims, &l->dim));
-  bool has_dim = l->dim >= 0 && l->dim < l->dst->rank;
-  RLO_TRY(rlo_segment_sum_infer(l->src,
-                                l->ids,
-                                l->dim,
-                                l->batch_dims,
-                                has_dim ? l->dst->dims[l->dim] : 0,
-                                &wanted));
-  if (l->dst->rank != wanted.rank) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                    "%s: the result has rank %d, the destination rank %d",
-                    operation,
-                    wanted.rank,
-                    l->dst->rank);
-  }
-  for (int32_t k = 0; k < wanted.rank; ++k) {
-    if (l->dst->dims[k] != wanted.dims[k]) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "%s: dimension %d of the result is %lld, of the "
-                      "destination %lld; they must be equal",
-                      operation,
-                      k,
-                      (long long)wanted.dims[k],
-                      (long long)l->dst->dims[k]);
-    }
-  }
-  return RLO_OK;
+      infer(&plain_words, l->src, l->ids, &l->dim, l->batch_dims, 0, &wanted));
+  /* The destination says how many segments there are. */
+  wanted.dims[l->dim] = l->dst->dims[l->dim];
+  return rlo__ops_check_result("segment_sum: ", "the result", &wanted, l->dst);
 }
 
 static rlo_status lower(lowering *l) {

@@ -8,6 +8,9 @@
 #include "desc/dtype.h"
 #include "ir/arithmetic.h"
 #include "ir/element.h"
+#include "ir/form.h"
+#include "ir/problem.h"
+#include "ir/rewrite.h"
 #include "ir/update.h"
 #include "plan/geometry.h"
 
@@ -49,21 +52,6 @@ rlo_status rlo__arith_check(const rlo_problem *problem,
   return RLO_OK;
 }
 
-/* Positions in parts: the two parts of a number are adjacent. */
-static bool double_positions(rlo_problem *problem, rlo_form *form) {
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (!rlo__mul(form->axis[a], 2, &form->axis[a])) {
-      return false;
-    }
-  }
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    if (!rlo__mul(form->term[t], 2, &form->term[t])) {
-      return false;
-    }
-  }
-  return rlo__mul(form->base, 2, &form->base);
-}
-
 static rlo_status check_fill(const rlo_problem *problem) {
   size_t half = (size_t)problem->arithmetic.dst_unit_bits / 16;
   if (memcmp(problem->fill, problem->fill + half, half) != 0) {
@@ -89,7 +77,7 @@ static rlo_status take_real_parts(rlo_problem *problem) {
   if (a->dst_type == RLO_DTYPE_PRED) {
     return fail_between(a, ", which asks for both parts at once");
   }
-  if (!double_positions(problem, &problem->src)) {
+  if (!rlo__form_scale(&problem->src, 2)) {
     return rlo__fail_overflow("a position of a part");
   }
   return RLO_OK;
@@ -99,52 +87,34 @@ static rlo_status take_real_parts(rlo_problem *problem) {
 static rlo_status fill_imaginary_part(rlo_problem *problem, int32_t axis) {
   static const uint8_t zeros[sizeof problem->fill];
   const rlo_arithmetic *a = &problem->arithmetic;
-  bool has_fill = false;
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    has_fill = has_fill || problem->guards[g].kind == RLO_GUARD_PAD;
-  }
   if (!rlo__problem_is_conversion(problem)) {
     return fail_between(a, ", scaled, added or summed");
   }
-  if (has_fill && memcmp(problem->fill, zeros, sizeof zeros) != 0) {
+  if (rlo__problem_uses_fill(problem) &&
+      memcmp(problem->fill, zeros, sizeof zeros) != 0) {
     return fail_between(a, ", with a fill other than 0");
   }
   if (problem->num_guards == RLO_MAX_GUARDS) {
     return fail_between(a, ", with as many guards as there may be");
   }
   memset(problem->fill, 0, sizeof problem->fill);
-  rlo_guard *guard = &problem->guards[problem->num_guards++];
-  memset(guard, 0, sizeof *guard);
-  guard->kind = RLO_GUARD_PAD;
-  guard->form.axis[axis] = 1;
-  guard->limit = 1;
-  return RLO_OK;
+  rlo_form part = {0};
+  part.axis[axis] = 1;
+  return rlo__rewrite_add_guard(problem, "a part", RLO_GUARD_PAD, &part, 1);
 }
 
 /* Adds the axis along which a destination has its two parts. */
 static rlo_status add_part_axis(rlo_problem *problem, bool is_src_complex) {
-  int32_t axis = problem->num_axes;
-  if (axis == RLO_MAX_AXES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the parts of complex numbers would be axis %d; there are "
-                    "at most %d",
-                    RLO_MAX_AXES + 1,
-                    RLO_MAX_AXES);
-  }
-  if ((is_src_complex && !double_positions(problem, &problem->src)) ||
-      !double_positions(problem, &problem->dst)) {
+  int32_t axis;
+  RLO_TRY(rlo__rewrite_add_axis(
+      problem, "the parts of complex numbers need", "axes", 2, &axis));
+  /* The two parts of a number are adjacent. */
+  if ((is_src_complex && !rlo__form_scale(&problem->src, 2)) ||
+      !rlo__form_scale(&problem->dst, 2)) {
     return rlo__fail_overflow("a position of a part");
   }
-  problem->extents[axis] = 2;
   problem->src.axis[axis] = is_src_complex;
   problem->dst.axis[axis] = 1;
-  for (int32_t g = 0; g < problem->num_guards; ++g) {
-    problem->guards[g].form.axis[axis] = 0;
-  }
-  for (int32_t n = 0; n < problem->num_terms; ++n) {
-    problem->terms[n].form.axis[axis] = 0;
-  }
-  ++problem->num_axes;
   return is_src_complex ? check_fill(problem)
                         : fill_imaginary_part(problem, axis);
 }

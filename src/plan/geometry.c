@@ -104,13 +104,6 @@ static int32_t unit_stride_axis(const rlo_problem *problem,
   return found;
 }
 
-static bool never_holds(const rlo_problem *problem, const rlo_guard *guard) {
-  int64_t min;
-  int64_t max;
-  return rlo__form_range(problem, &guard->form, &min, &max) &&
-         (max < 0 || min >= guard->limit);
-}
-
 rlo__geometry rlo__geometry_of(const rlo__family_query *query) {
   const rlo_problem *problem = query->problem;
   if (query->geometry != NULL) {
@@ -122,8 +115,11 @@ rlo__geometry rlo__geometry_of(const rlo__family_query *query) {
   g.fits_32_bits = fits_32_bits(problem);
   for (int32_t n = 0; n < problem->num_guards; ++n) {
     if (problem->guards[n].kind == RLO_GUARD_PAD) {
+      const rlo_guard *guard = &problem->guards[n];
       ++g.num_pad_guards;
-      g.is_fill = g.is_fill || never_holds(problem, &problem->guards[n]);
+      g.is_fill =
+          g.is_fill || rlo__form_reach(problem, &guard->form, guard->limit) ==
+                           RLO__HOLDS_NOWHERE;
     } else {
       ++g.num_skip_guards;
     }
