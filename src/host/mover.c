@@ -10,8 +10,8 @@
 #include "base/threshold.h"
 #include "host/nest.h"
 #include "host/peel.h"
-#include "host/slices.h"
 #include "ir/form.h"
+#include "ir/piece.h"
 #include "ir/validate.h"
 
 enum {
@@ -22,11 +22,23 @@ enum {
   POINT_BYTES = 512
 };
 
+/** A problem that the reference runs, cut along one axis, so that threads may
+ * run slices of it. */
+typedef struct slices {
+  /** Owned. */
+  rlo_problem *problem;
+  int32_t axis;
+  /** Points of the axis in a slice, but for the last one. */
+  int64_t points;
+  /** At least 1. */
+  int64_t count;
+} slices;
+
 /** A part of the box. */
 typedef struct part {
   bool is_nest;
   rlo__host_nest nest;
-  rlo__host_slices slices;
+  slices slices;
   /** Work of the parts before this one, and of this one. */
   double work_before, work;
 } part;
@@ -130,6 +142,47 @@ static bool is_within(const rlo_problem *problem) {
 
 /* -------------------------------------------------------------------- parts */
 
+/** Tells if each axis steps over all that the later ones span together. */
+static bool is_nested(const rlo_problem *problem) {
+  int64_t span = 1;
+  for (int32_t a = problem->num_axes - 1; a >= 0; --a) {
+    if (problem->dst.axis[a] < span ||
+        !rlo__mul_add(
+            span, problem->dst.axis[a], problem->extents[a] - 1, &span)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** How many units make whole bytes, at least. */
+static int64_t units_of_bytes(int64_t units, int64_t bits) {
+  return 8 / rlo__gcd(units % 8 * bits, 8);
+}
+
+/** How many slices along an axis write no byte together; 1 if that is not
+ *  known. Units of whole bytes never do. Others do not if the steps of a nested
+ *  box are whole bytes down to where each slice begins. */
+static int64_t count_slices(const rlo_problem *problem,
+                            int32_t axis,
+                            int64_t *out_points) {
+  const int64_t bits = rlo_problem_dst_unit_bits(problem);
+  *out_points = 1;
+  if (bits % 8 == 0) {
+    return problem->extents[axis];
+  }
+  if (!is_nested(problem) || units_of_bytes(problem->dst.base, bits) != 1) {
+    return 1;
+  }
+  for (int32_t a = 0; a < axis; ++a) {
+    if (units_of_bytes(problem->dst.axis[a], bits) != 1) {
+      return 1;
+    }
+  }
+  *out_points = units_of_bytes(problem->dst.axis[axis], bits);
+  return rlo__ceil_div(problem->extents[axis], *out_points);
+}
+
 static rlo_status add_part(rlo__host_mover *mover, const part *added) {
   RLO_TRY(rlo__array_reserve(&mover->parts,
                              sizeof *mover->parts,
@@ -142,15 +195,28 @@ static rlo_status add_part(rlo__host_mover *mover, const part *added) {
   return RLO_OK;
 }
 
+/** Adds a copy of a problem, in one slice if `is_whole`, and otherwise cut
+ * where no two slices write one byte; it is canonical then. */
 static rlo_status add_slices(rlo__host_mover *mover,
                              const rlo_problem *problem,
                              bool is_whole) {
-  part added = {.is_nest = false};
-  RLO_TRY(rlo__host_slices_init(problem, is_whole, &added.slices));
-  added.work = added.slices.weight * (double)POINT_BYTES;
+  part added = {.slices = {.count = 1}, .work = (double)POINT_BYTES};
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    added.work *= (double)problem->extents[a];
+    int64_t points = 1;
+    int64_t count = is_whole ? 1 : count_slices(problem, a, &points);
+    if (count > added.slices.count) {
+      added.slices = (slices){.axis = a, .points = points, .count = count};
+    }
+  }
+  added.slices.problem = rlo__alloc(sizeof *problem);
+  if (added.slices.problem == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  *added.slices.problem = *problem;
   rlo_status status = add_part(mover, &added);
   if (status != RLO_OK) {
-    rlo__host_slices_deinit(&added.slices);
+    rlo__free(added.slices.problem);
   }
   return status;
 }
@@ -177,9 +243,7 @@ static rlo_status take_part(void *payload,
 
 static void drop_parts(rlo__host_mover *mover) {
   for (size_t n = 0; n < mover->num_parts; ++n) {
-    if (!mover->parts[n].is_nest) {
-      rlo__host_slices_deinit(&mover->parts[n].slices);
-    }
+    rlo__free(mover->parts[n].slices.problem);
   }
   mover->num_parts = 0;
   mover->work = 0;
@@ -274,6 +338,32 @@ static int64_t first_turn(const rlo__host_mover *mover,
                    : rlo__min((int64_t)(work / p->work * (double)turns), turns);
 }
 
+/** Runs the slices first <= n < end, of which there is one or more. */
+static rlo_status run_slices(const slices *s,
+                             const void *src,
+                             const void *indices,
+                             void *dst,
+                             int64_t first,
+                             int64_t end) {
+  const rlo_problem *problem = s->problem;
+  if (end - first == s->count) {
+    return rlo_problem_run_host_indexed(problem, src, indices, dst);
+  }
+  rlo_problem *slice = rlo__alloc(sizeof *slice);
+  if (slice == NULL) {
+    return RLO_OUT_OF_MEMORY;
+  }
+  const int64_t begin = first * s->points;
+  const int64_t stop = rlo__min(end * s->points, problem->extents[s->axis]);
+  rlo_status status =
+      rlo__problem_restrict(problem, s->axis, begin, stop, slice);
+  if (status == RLO_OK) {
+    status = rlo_problem_run_host_indexed(slice, src, indices, dst);
+  }
+  rlo__free(slice);
+  return status;
+}
+
 rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
                                      const void *src,
                                      const void *indices,
@@ -301,7 +391,7 @@ rlo_status rlo__host_mover_run_share(const rlo__host_mover *mover,
       continue;
     }
     if (!p->is_nest) {
-      status = rlo__host_slices_run(&p->slices, src, indices, dst, first, end);
+      status = run_slices(&p->slices, src, indices, dst, first, end);
       continue;
     }
     if (workspace == NULL) {

@@ -20,26 +20,19 @@ typedef struct chooser {
   axis axes[RLO_MAX_AXES];
 } chooser;
 
-/** Adds an axis to a side; along the source it counts upwards there. */
-static void take_along_src(chooser *c, axis *a) {
+/** Adds an axis to a side: to that along the destination, or to that along the
+ *  source, where it then counts upwards. */
+static void take(chooser *c, axis *a, bool in_dst) {
   rlo__host_nest *nest = c->nest;
-  if (a->src < 0) {
+  if (!in_dst && a->src < 0) {
     nest->src_base += a->src * (a->extent - 1);
     nest->dst_base += a->dst * (a->extent - 1);
     a->src = -a->src;
     a->dst = -a->dst;
   }
-  rlo__host_side *side = &nest->along_src;
+  rlo__host_side *side = in_dst ? &nest->along_dst : &nest->along_src;
   side->extents[side->num_levels] = a->extent;
-  side->steps[side->num_levels++] = a->dst;
-  side->extent *= a->extent;
-  a->is_taken = true;
-}
-
-static void take_along_dst(chooser *c, axis *a) {
-  rlo__host_side *side = &c->nest->along_dst;
-  side->extents[side->num_levels] = a->extent;
-  side->steps[side->num_levels++] = a->src;
+  side->steps[side->num_levels++] = in_dst ? a->src : a->dst;
   side->extent *= a->extent;
   a->is_taken = true;
 }
@@ -56,11 +49,11 @@ static void find_grain(chooser *c) {
   }
 }
 
-static axis *find_free(chooser *c, int64_t src, int64_t dst) {
+/** A free axis of such a step in a memory, or NULL. */
+static axis *find_free(chooser *c, bool in_dst, int64_t step) {
   for (int32_t a = 0; a < c->num_axes; ++a) {
     axis *one = &c->axes[a];
-    if (!one->is_taken && (src == 0 || rlo__abs(one->src) == src) &&
-        (dst == 0 || one->dst == dst)) {
+    if (!one->is_taken && (in_dst ? one->dst : rlo__abs(one->src)) == step) {
       return one;
     }
   }
@@ -96,43 +89,25 @@ static void begin_sides(chooser *c) {
   to->is_taken = true;
   axis *from = find_closest(c, false);
   to->is_taken = false;
-  take_along_dst(c, to);
+  take(c, to, true);
   if (from != NULL && (rlo__abs(from->src) == nest->grain_bytes ||
                        rlo__abs(from->src) < rlo__abs(to->src))) {
-    take_along_src(c, from);
+    take(c, from, false);
     nest->src_step = from->src;
   }
 }
 
-/** Joins axes to the sides until they are long enough. */
-static void grow_sides(chooser *c) {
-  rlo__host_nest *nest = c->nest;
+/** Joins axes to a side until it is long enough. */
+static void grow_side(chooser *c, bool in_dst) {
+  const rlo__host_nest *nest = c->nest;
   const int64_t grain = nest->grain_bytes;
-  rlo__host_side *to = &nest->along_dst;
-  rlo__host_side *from = &nest->along_src;
-  for (;;) {
-    axis *next = NULL;
-    if (nest->dst_step == grain && to->num_levels > 0 &&
-        to->num_levels < RLO__HOST_MAX_LEVELS &&
-        to->extent * grain < rlo__thresholds.host_side_bytes) {
-      next = find_free(c, 0, to->extent * grain);
-    }
-    if (next == NULL) {
-      break;
-    }
-    take_along_dst(c, next);
-  }
-  for (;;) {
-    axis *next = NULL;
-    if (nest->src_step == grain && from->num_levels > 0 &&
-        from->num_levels < RLO__HOST_MAX_LEVELS &&
-        from->extent * grain < rlo__thresholds.host_side_bytes) {
-      next = find_free(c, from->extent * grain, 0);
-    }
-    if (next == NULL) {
-      break;
-    }
-    take_along_src(c, next);
+  const rlo__host_side *side = in_dst ? &nest->along_dst : &nest->along_src;
+  axis *next = NULL;
+  while ((in_dst ? nest->dst_step : nest->src_step) == grain &&
+         side->num_levels > 0 && side->num_levels < RLO__HOST_MAX_LEVELS &&
+         side->extent * grain < rlo__thresholds.host_side_bytes &&
+         (next = find_free(c, in_dst, side->extent * grain)) != NULL) {
+    take(c, next, in_dst);
   }
 }
 
@@ -150,17 +125,13 @@ static bool find_streams(rlo__host_nest *nest) {
       from->num_levels != 1 || to->num_levels != 1) {
     return false;
   }
-  if (from->extent <= RLO__HOST_MAX_STREAMS && to->extent * grain >= 16 &&
-      to->steps[0] == from->extent * grain) {
-    nest->move = RLO__HOST_MOVE_SPLIT;
-    return true;
-  }
-  if (to->extent <= RLO__HOST_MAX_STREAMS && from->extent * grain >= 16 &&
-      from->steps[0] == to->extent * grain) {
-    nest->move = RLO__HOST_MOVE_JOIN;
-    return true;
-  }
-  return false;
+  const bool is_split = from->extent <= RLO__HOST_MAX_STREAMS &&
+                        to->extent * grain >= 16 &&
+                        to->steps[0] == from->extent * grain;
+  nest->move = is_split ? RLO__HOST_MOVE_SPLIT : RLO__HOST_MOVE_JOIN;
+  return is_split ||
+         (to->extent <= RLO__HOST_MAX_STREAMS && from->extent * grain >= 16 &&
+          from->steps[0] == to->extent * grain);
 }
 
 static bool is_plane_of_blocks(const rlo__host_nest *nest) {
@@ -184,7 +155,8 @@ static void choose_move(chooser *c, const rlo__host_kernels *kernels) {
   }
   begun = *c;
   begun_nest = *nest;
-  grow_sides(c);
+  grow_side(c, true);
+  grow_side(c, false);
   if (is_plane_of_blocks(nest)) {
     nest->move = RLO__HOST_MOVE_BLOCKS;
   } else if (kernels->split != NULL && find_streams(&begun_nest)) {
@@ -238,66 +210,47 @@ static void choose_blocks(const chooser *c) {
 static void choose_tiles(const chooser *c) {
   rlo__host_nest *nest = c->nest;
   const int64_t grain = nest->grain_bytes;
-  const int64_t from = nest->along_src.extent;
-  const int64_t to = nest->along_dst.extent;
+  const int64_t stream = rlo__thresholds.host_stream_bytes / grain;
+  const int64_t grains = rlo__thresholds.host_grains_bytes;
   nest->chunk_bytes = rlo__min(grain, rlo__thresholds.host_chunk_bytes);
-  switch (nest->move) {
-    case RLO__HOST_MOVE_BLOCKS:
-      choose_blocks(c);
-      break;
-    case RLO__HOST_MOVE_SPLIT:
-      nest->tile_src = from;
-      nest->tile_dst = rlo__min(to, rlo__thresholds.host_stream_bytes / grain);
-      break;
-    case RLO__HOST_MOVE_JOIN:
-      nest->tile_dst = to;
-      nest->tile_src =
-          rlo__min(from, rlo__thresholds.host_stream_bytes / grain);
-      break;
-    case RLO__HOST_MOVE_SPLAT:
-      nest->tile_src = 1;
-      nest->tile_dst =
-          rlo__min(to, rlo__thresholds.host_chunk_bytes / LINE * LINE);
-      break;
-    case RLO__HOST_MOVE_GRAINS:
-      nest->tile_src = cut(from,
-                           rlo__min(rlo__thresholds.host_grains_bytes,
-                                    rlo__thresholds.host_grains_src_bytes) /
-                               grain,
-                           1);
-      nest->tile_dst =
-          cut(to,
-              rlo__thresholds.host_grains_bytes / (grain * nest->tile_src),
-              LINE / rlo__gcd(grain, LINE));
-      break;
+  nest->tile_src = nest->along_src.extent;
+  nest->tile_dst = nest->along_dst.extent;
+  if (nest->move == RLO__HOST_MOVE_BLOCKS) {
+    choose_blocks(c);
+  } else if (nest->move == RLO__HOST_MOVE_SPLIT) {
+    nest->tile_dst = rlo__min(nest->tile_dst, stream);
+  } else if (nest->move == RLO__HOST_MOVE_JOIN) {
+    nest->tile_src = rlo__min(nest->tile_src, stream);
+  } else if (nest->move == RLO__HOST_MOVE_SPLAT) {
+    nest->tile_src = 1;
+    nest->tile_dst = rlo__min(nest->tile_dst,
+                              rlo__thresholds.host_chunk_bytes / LINE * LINE);
+  } else {
+    nest->tile_src =
+        cut(nest->tile_src,
+            rlo__min(grains, rlo__thresholds.host_grains_src_bytes) / grain,
+            1);
+    nest->tile_dst = cut(nest->tile_dst,
+                         grains / (grain * nest->tile_src),
+                         LINE / rlo__gcd(grain, LINE));
   }
 }
 
-static void add_loop(rlo__host_nest *nest,
-                     rlo__host_loop_kind kind,
-                     int64_t count,
-                     int64_t src_step,
-                     int64_t dst_step) {
-  if (count > 1) {
-    nest->loops[nest->num_loops++] =
-        (rlo__host_loop){kind, count, src_step, dst_step};
+static void add_loop(rlo__host_nest *nest, rlo__host_loop loop) {
+  if (loop.count > 1) {
+    nest->loops[nest->num_loops++] = loop;
   }
-  nest->num_turns *= count;
+  nest->num_turns *= loop.count;
 }
 
 /** Loops of longer steps in the source are further outside, so that the source
  *  is read as much in order as tiles allow. */
 static int64_t loop_rank(const rlo__host_loop *loop) {
-  switch (loop->kind) {
-    case RLO__HOST_LOOP_GRAIN:
-      return -3;
-    case RLO__HOST_LOOP_SRC:
-      return -2;
-    case RLO__HOST_LOOP_DST:
-      return -1;
-    default:
-      return rlo__abs(loop->src_step);
-  }
+  static const int64_t ranks[] = {[RLO__HOST_LOOP_GRAIN] = -3,
+                                  [RLO__HOST_LOOP_SRC] = -2,
+                                  [RLO__HOST_LOOP_DST] = -1};
+  return loop->kind == RLO__HOST_LOOP_AXIS ? rlo__abs(loop->src_step)
+                                           : ranks[loop->kind];
 }
 
 static void sort_loops(rlo__host_nest *nest) {
@@ -318,26 +271,32 @@ static void lay_loops(chooser *c) {
   for (int32_t a = 0; a < c->num_axes; ++a) {
     const axis *one = &c->axes[a];
     if (!one->is_taken) {
-      add_loop(nest, RLO__HOST_LOOP_AXIS, one->extent, one->src, one->dst);
+      add_loop(nest,
+               (rlo__host_loop){.kind = RLO__HOST_LOOP_AXIS,
+                                .count = one->extent,
+                                .src_step = one->src,
+                                .dst_step = one->dst});
     }
   }
-  const rlo__host_side *from = &nest->along_src;
-  const rlo__host_side *to = &nest->along_dst;
   add_loop(nest,
-           RLO__HOST_LOOP_SRC,
-           rlo__ceil_div(from->extent, nest->tile_src),
-           nest->tile_src * nest->src_step,
-           0);
+           (rlo__host_loop){
+               .kind = RLO__HOST_LOOP_SRC,
+               .count = rlo__ceil_div(nest->along_src.extent, nest->tile_src),
+               .points = nest->tile_src,
+               .src_step = nest->tile_src * nest->src_step});
   add_loop(nest,
-           RLO__HOST_LOOP_DST,
-           rlo__ceil_div(to->extent, nest->tile_dst),
-           0,
-           nest->tile_dst * nest->dst_step);
+           (rlo__host_loop){
+               .kind = RLO__HOST_LOOP_DST,
+               .count = rlo__ceil_div(nest->along_dst.extent, nest->tile_dst),
+               .points = nest->tile_dst,
+               .dst_step = nest->tile_dst * nest->dst_step});
   add_loop(nest,
-           RLO__HOST_LOOP_GRAIN,
-           rlo__ceil_div(nest->grain_bytes, nest->chunk_bytes),
-           nest->chunk_bytes,
-           nest->chunk_bytes);
+           (rlo__host_loop){
+               .kind = RLO__HOST_LOOP_GRAIN,
+               .count = rlo__ceil_div(nest->grain_bytes, nest->chunk_bytes),
+               .points = nest->chunk_bytes,
+               .src_step = nest->chunk_bytes,
+               .dst_step = nest->chunk_bytes});
   sort_loops(nest);
 }
 

@@ -39,12 +39,15 @@ typedef enum rlo__host_loop_kind {
   RLO__HOST_LOOP_SRC,
   RLO__HOST_LOOP_DST,
   /** Counts the chunks of a long grain. */
-  RLO__HOST_LOOP_GRAIN
+  RLO__HOST_LOOP_GRAIN,
+  RLO__HOST_LOOP_NUM_KINDS
 } rlo__host_loop_kind;
 
 typedef struct rlo__host_loop {
   rlo__host_loop_kind kind;
   int64_t count;
+  /** Positions along the side, or bytes of the grain, of one iteration. */
+  int64_t points;
   int64_t src_step, dst_step;
 } rlo__host_loop;
 

@@ -88,73 +88,51 @@ static void find_places(const rlo__host_side *side,
  * Each moves a tile to `dst`, whose columns begin at `columns`.
  */
 
-#define DEFINE_MOVE_UNITS(name, type)                                     \
-  static void name(const tile *t, uint8_t *dst, const int64_t *columns) { \
-    const int64_t *rows = t->workspace->rows;                             \
-    const int64_t src_step = t->nest->src_step;                           \
-    const int64_t dst_step = t->nest->dst_step;                           \
-    type unit;                                                            \
-    if (t->ni > t->nj) {                                                  \
-      for (int64_t j = 0; j < t->nj; ++j) {                               \
-        const uint8_t *from = t->src + rows[j];                           \
-        uint8_t *to = dst + j * dst_step;                                 \
-        for (int64_t i = 0; i < t->ni; ++i) {                             \
-          memcpy(&unit, from + i * src_step, sizeof unit);                \
-          memcpy(to + columns[i], &unit, sizeof unit);                    \
-        }                                                                 \
-      }                                                                   \
-    } else {                                                              \
-      for (int64_t i = 0; i < t->ni; ++i) {                               \
-        const uint8_t *from = t->src + i * src_step;                      \
-        uint8_t *to = dst + columns[i];                                   \
-        for (int64_t j = 0; j < t->nj; ++j) {                             \
-          memcpy(&unit, from + rows[j], sizeof unit);                     \
-          memcpy(to + j * dst_step, &unit, sizeof unit);                  \
-        }                                                                 \
-      }                                                                   \
-    }                                                                     \
+/** Grains of `bytes`, a constant. */
+static inline __attribute__((always_inline)) void move_units(
+    const tile *t, uint8_t *dst, const int64_t *columns, size_t bytes) {
+  const int64_t *rows = t->workspace->rows;
+  const int64_t src_step = t->nest->src_step;
+  const int64_t dst_step = t->nest->dst_step;
+  if (t->ni > t->nj) {
+    for (int64_t j = 0; j < t->nj; ++j) {
+      const uint8_t *from = t->src + rows[j];
+      uint8_t *to = dst + j * dst_step;
+      for (int64_t i = 0; i < t->ni; ++i) {
+        memcpy(to + columns[i], from + i * src_step, bytes);
+      }
+    }
+    return;
   }
+  for (int64_t i = 0; i < t->ni; ++i) {
+    const uint8_t *from = t->src + i * src_step;
+    uint8_t *to = dst + columns[i];
+    for (int64_t j = 0; j < t->nj; ++j) {
+      memcpy(to + j * dst_step, from + rows[j], bytes);
+    }
+  }
+}
 
-typedef struct unit_16 {
-  uint64_t halves[2];
-} unit_16;
-
-DEFINE_MOVE_UNITS(move_units_1, uint8_t)
-DEFINE_MOVE_UNITS(move_units_2, uint16_t)
-DEFINE_MOVE_UNITS(move_units_4, uint32_t)
-DEFINE_MOVE_UNITS(move_units_8, uint64_t)
-DEFINE_MOVE_UNITS(move_units_16, unit_16)
+/** Copies pieces of a constant size, of which the last may overlap the one
+ *  before it. */
+static inline __attribute__((always_inline)) void copy_pieces(
+    uint8_t *dst, const uint8_t *src, int64_t bytes, int64_t piece) {
+  for (int64_t end = piece; end < bytes; end += piece) {
+    memcpy(dst + end - piece, src + end - piece, (size_t)piece);
+  }
+  memcpy(dst + bytes - piece, src + bytes - piece, (size_t)piece);
+}
 
 /** memcpy without a call, for the lengths of usual grains. */
 static inline void copy_grain(uint8_t *dst, const uint8_t *src, int64_t bytes) {
   if (bytes > 256) {
     memcpy(dst, src, (size_t)bytes);
-    return;
-  }
-  unit_16 unit;
-  int64_t at = 0;
-  for (; at + 16 <= bytes; at += 16) {
-    memcpy(&unit, src + at, 16);
-    memcpy(dst + at, &unit, 16);
-  }
-  if (at == bytes) {
-    return;
-  }
-  if (bytes >= 16) {
-    memcpy(&unit, src + bytes - 16, 16);
-    memcpy(dst + bytes - 16, &unit, 16);
-    return;
-  }
-  if (bytes >= 8) {
-    uint64_t ends[2];
-    memcpy(&ends[0], src, 8);
-    memcpy(&ends[1], src + bytes - 8, 8);
-    memcpy(dst, &ends[0], 8);
-    memcpy(dst + bytes - 8, &ends[1], 8);
-    return;
-  }
-  for (; at < bytes; ++at) {
-    dst[at] = src[at];
+  } else if (bytes >= 16) {
+    copy_pieces(dst, src, bytes, 16);
+  } else if (bytes >= 8) {
+    copy_pieces(dst, src, bytes, 8);
+  } else {
+    copy_pieces(dst, src, bytes, 1);
   }
 }
 
@@ -212,19 +190,19 @@ static void move_one_by_one(const tile *t,
                             const int64_t *columns) {
   switch (t->grain_bytes) {
     case 1:
-      move_units_1(t, dst, columns);
+      move_units(t, dst, columns, 1);
       break;
     case 2:
-      move_units_2(t, dst, columns);
+      move_units(t, dst, columns, 2);
       break;
     case 4:
-      move_units_4(t, dst, columns);
+      move_units(t, dst, columns, 4);
       break;
     case 8:
-      move_units_8(t, dst, columns);
+      move_units(t, dst, columns, 8);
       break;
     case 16:
-      move_units_16(t, dst, columns);
+      move_units(t, dst, columns, 16);
       break;
     default:
       move_grains(t, dst, columns, false);
@@ -300,16 +278,13 @@ static void move_streams(const tile *t, uint8_t *dst, const int64_t *columns) {
 }
 
 static void move_tile(const tile *t, uint8_t *dst, const int64_t *columns) {
-  switch (t->nest->move) {
-    case RLO__HOST_MOVE_BLOCKS:
-      move_blocks(t, dst, columns, false);
-      break;
-    case RLO__HOST_MOVE_SPLIT:
-    case RLO__HOST_MOVE_JOIN:
-      move_streams(t, dst, columns);
-      break;
-    default:
-      move_one_by_one(t, dst, columns);
+  const rlo__host_move move = t->nest->move;
+  if (move == RLO__HOST_MOVE_BLOCKS) {
+    move_blocks(t, dst, columns, false);
+  } else if (move == RLO__HOST_MOVE_SPLIT || move == RLO__HOST_MOVE_JOIN) {
+    move_streams(t, dst, columns);
+  } else {
+    move_one_by_one(t, dst, columns);
   }
 }
 
@@ -455,7 +430,6 @@ typedef struct turns {
   int64_t digits[RLO_MAX_AXES + 3];
   const uint8_t *src;
   uint8_t *dst;
-  int64_t i0, j0, byte;
 } turns;
 
 static void step(const rlo__host_loop *loop, int64_t count, turns *at) {
@@ -486,25 +460,6 @@ static void next_turn(const rlo__host_nest *nest, turns *at) {
   }
 }
 
-/** Where the tile begins along the sides and in the grain. */
-static void find_corner(const rlo__host_nest *nest, turns *at) {
-  for (int32_t n = 0; n < nest->num_loops; ++n) {
-    switch (nest->loops[n].kind) {
-      case RLO__HOST_LOOP_SRC:
-        at->i0 = at->digits[n] * nest->tile_src;
-        break;
-      case RLO__HOST_LOOP_DST:
-        at->j0 = at->digits[n] * nest->tile_dst;
-        break;
-      case RLO__HOST_LOOP_GRAIN:
-        at->byte = at->digits[n] * nest->chunk_bytes;
-        break;
-      case RLO__HOST_LOOP_AXIS:
-        break;
-    }
-  }
-}
-
 void rlo__host_nest_run(const rlo__host_nest *nest,
                         const rlo__host_kernels *kernels,
                         const uint8_t *src,
@@ -529,35 +484,42 @@ void rlo__host_nest_run(const rlo__host_nest *nest,
   int64_t columns_from = -1;
   const int64_t reach = rlo__ceil_div(LINE - 1, grain);
   for (int64_t turn = first; turn < end; ++turn) {
-    find_corner(nest, &at);
-    const int64_t left_i = nest->along_src.extent - at.i0;
-    const int64_t left_j = nest->along_dst.extent - at.j0;
+    /* Where the tile begins along the sides and in the grain. */
+    int64_t corner[RLO__HOST_LOOP_NUM_KINDS] = {0};
+    for (int32_t n = 0; n < nest->num_loops; ++n) {
+      corner[nest->loops[n].kind] = at.digits[n] * nest->loops[n].points;
+    }
+    const int64_t i0 = corner[RLO__HOST_LOOP_SRC];
+    const int64_t j0 = corner[RLO__HOST_LOOP_DST];
+    const int64_t left_i = nest->along_src.extent - i0;
+    const int64_t left_j = nest->along_dst.extent - j0;
     const tile t = {
         .nest = nest,
         .kernels = kernels,
         .workspace = workspace,
         .src = at.src,
         .dst = at.dst,
-        .i0 = at.i0,
+        .i0 = i0,
         .ni = rlo__min(left_i, nest->tile_src),
-        .j0 = at.j0,
+        .j0 = j0,
         .nj = rlo__min(left_j, nest->tile_dst),
-        .grain_bytes = rlo__min(grain - at.byte, nest->chunk_bytes)};
-    if (columns_from != at.i0) {
+        .grain_bytes =
+            rlo__min(grain - corner[RLO__HOST_LOOP_GRAIN], nest->chunk_bytes)};
+    if (columns_from != i0) {
       find_places(&nest->along_src,
-                  at.i0,
+                  i0,
                   nest->move == RLO__HOST_MOVE_JOIN ? 1 : t.ni,
                   workspace->columns);
-      columns_from = at.i0;
+      columns_from = i0;
     }
-    if (rows_from != at.j0 && nest->move != RLO__HOST_MOVE_SPLAT) {
+    if (rows_from != j0 && nest->move != RLO__HOST_MOVE_SPLAT) {
       find_places(&nest->along_dst,
-                  at.j0,
+                  j0,
                   nest->move == RLO__HOST_MOVE_SPLIT
                       ? 1
                       : rlo__min(left_j, t.nj + reach),
                   workspace->rows);
-      rows_from = at.j0;
+      rows_from = j0;
     }
     run_tile(&t);
     next_turn(nest, &at);
