@@ -128,6 +128,36 @@ bool rlo__form_range(const rlo_problem *problem,
          rlo__form_range_with(problem, form, &bounds, out_min, out_max);
 }
 
+static int64_t magnitude(const rlo_problem *problem,
+                         const rlo_form *form,
+                         const int64_t *term_magnitudes,
+                         int32_t num_terms) {
+  int64_t sum = rlo__abs(form->base);
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    int64_t along =
+        rlo__mul_capped(rlo__abs(form->axis[a]), problem->extents[a]);
+    sum = rlo__add_capped(sum, along);
+  }
+  for (int32_t t = 0; t < num_terms; ++t) {
+    int64_t along =
+        rlo__mul_capped(rlo__abs(form->term[t]), term_magnitudes[t]);
+    sum = rlo__add_capped(sum, along);
+  }
+  return sum;
+}
+
+int64_t rlo__form_magnitude(const rlo_problem *problem, const rlo_form *form) {
+  int64_t terms[RLO_MAX_TERMS];
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_term *term = &problem->terms[t];
+    terms[t] = term->kind == RLO_TERM_LOAD
+                   ? term->limit
+                   : magnitude(problem, &term->form, terms, t) / term->divisor +
+                         (term->divisor > 1);
+  }
+  return magnitude(problem, form, terms, problem->num_terms);
+}
+
 rlo__guard_reach rlo__form_reach(const rlo_problem *problem,
                                  const rlo_form *form,
                                  int64_t limit) {

@@ -58,6 +58,10 @@ bool rlo__form_range(const rlo_problem *problem,
                      int64_t *out_min,
                      int64_t *out_max);
 
+/** A bound of |form| over the box and of its partial sums, in any order;
+ *  INT64_MAX if that exceeds 64 bits. */
+int64_t rlo__form_magnitude(const rlo_problem *problem, const rlo_form *form);
+
 /** The part of a box in which a guard holds, as far as the range of its form
  *  tells. */
 typedef enum rlo__guard_reach {

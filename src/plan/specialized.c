@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/threshold.h"
+#include "ir/form.h"
 #include "plan/arith.h"
 #include "plan/geometry.h"
 
@@ -15,58 +16,30 @@ static int64_t index_count(const rlo_problem *problem) {
   return problem->index_bytes / (problem->index_bits / 8);
 }
 
-/* A bound of |form| and of its partial sums, in any order; false on overflow.
- */
-static bool form_magnitude(const rlo_problem *problem,
-                           const rlo_form *form,
-                           const int64_t *term_magnitudes,
-                           int32_t num_terms,
-                           int64_t *out) {
-  int64_t sum = rlo__abs(form->base);
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (!rlo__mul_add(
-            sum, rlo__abs(form->axis[a]), problem->extents[a], &sum)) {
-      return false;
-    }
-  }
-  for (int32_t t = 0; t < num_terms; ++t) {
-    if (!rlo__mul_add(sum, rlo__abs(form->term[t]), term_magnitudes[t], &sum)) {
-      return false;
-    }
-  }
-  *out = sum;
-  return true;
-}
-
 bool rlo__specialized_fits_32_bits(const rlo_problem *problem) {
-  int64_t src_bytes = rlo__ceil_div(problem->unit_bits, 8);
-  int64_t dst_bytes = rlo__ceil_div(rlo_problem_dst_unit_bits(problem), 8);
-  int64_t terms[RLO_MAX_TERMS];
-  int64_t m;
   for (int32_t t = 0; t < problem->num_terms; ++t) {
     const rlo_term *term = &problem->terms[t];
-    bool is_load = term->kind == RLO_TERM_LOAD;
-    if (!form_magnitude(problem, &term->form, terms, t, &m) || m > INT32_MAX ||
-        (is_load ? term->limit >= INT32_MAX : term->divisor > INT32_MAX)) {
-      return false;
-    }
-    terms[t] = is_load ? term->limit : m / term->divisor + 1;
-    if (is_load && index_count(problem) > INT32_MAX) {
+    bool is_long =
+        term->kind == RLO_TERM_LOAD
+            ? term->limit >= INT32_MAX || index_count(problem) > INT32_MAX
+            : term->divisor > INT32_MAX;
+    if (is_long || rlo__form_magnitude(problem, &term->form) > INT32_MAX) {
       return false;
     }
   }
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
-    if (!form_magnitude(problem, &guard->form, terms, problem->num_terms, &m) ||
-        m > INT32_MAX || guard->limit > INT32_MAX) {
+    if (guard->limit > INT32_MAX ||
+        rlo__form_magnitude(problem, &guard->form) > INT32_MAX) {
       return false;
     }
   }
-  return form_magnitude(
-             problem, &problem->src, terms, problem->num_terms, &m) &&
-         m <= rlo__thresholds.plan_index32_bytes / src_bytes &&
-         form_magnitude(problem, &problem->dst, terms, 0, &m) &&
-         m <= rlo__thresholds.plan_index32_bytes / dst_bytes;
+  const int64_t limit = rlo__thresholds.plan_index32_bytes;
+  const int32_t dst_bits = rlo_problem_dst_unit_bits(problem);
+  return rlo__form_magnitude(problem, &problem->src) <=
+             limit / rlo__ceil_div(problem->unit_bits, 8) &&
+         rlo__form_magnitude(problem, &problem->dst) <=
+             limit / rlo__ceil_div(dst_bits, 8);
 }
 
 rlo_status rlo__partition_cells(const rlo__family_query *query,
