@@ -69,19 +69,21 @@ rlo_status rlo_chain_broadcast_in_dim(rlo_chain *chain,
   rlo__step_begin(chain, &step);
   RLO_TRY(rlo__step_set_dims(&step, dims, rank));
   rlo__dim_set_init(&taken, rank);
+  int32_t to[RLO_MAX_RANK] = {0};
   for (int32_t k = 0; k < step.rank; ++k) {
-    int32_t to = 0;
-    RLO_TRY(rlo__dim_set_add(&taken, "broadcast_in_dim", from_dims[k], &to));
-    if (step.dims[k] != 1 && step.dims[k] != dims[to]) {
+    RLO_TRY(rlo__dim_set_add(&taken, "broadcast_in_dim", from_dims[k], &to[k]));
+  }
+  for (int32_t k = 0; k < step.rank; ++k) {
+    if (step.dims[k] != 1 && step.dims[k] != dims[to[k]]) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "broadcast_in_dim: dimension %d of size %lld cannot "
                       "become dimension %d of size %lld; only size 1 can",
                       k,
                       (long long)step.dims[k],
-                      to,
-                      (long long)dims[to]);
+                      to[k],
+                      (long long)dims[to[k]]);
     }
-    step.rules[k].from = step.dims[k] == 1 ? -1 : to;
+    step.rules[k].from = step.dims[k] == 1 ? -1 : to[k];
   }
   return rlo__chain_append(chain, &step);
 }
