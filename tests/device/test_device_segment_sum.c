@@ -7,7 +7,6 @@
 #include "relayout/text.h"
 #include "support/device_suite.h"
 #include "support/expect.h"
-#include "support/memcheck.h"
 #include "support/random_indexed.h"
 #include "support/shape_of.h"
 
@@ -82,56 +81,18 @@ static test_outcome run_sum(test_random *random, const sum_case *c) {
   ck_assert_int_eq(info.src_bytes, sizes.src_bytes);
   ck_assert_int_eq(info.index_bytes, sizes.ids_bytes);
   ck_assert_int_eq(info.dst_bytes, sizes.dst_bytes);
-  test_arena scratch = test_arena_make(
-      8 * test_random_in(random, 0, 2), info.scratch_bytes, 8, 0x90);
   test_arena_upload(&src, device.context);
   test_arena_upload(&ids, device.context);
   test_arena_upload(&dst, device.context);
-  test_arena_upload(&scratch, device.context);
-  /* The scratch memory is not checked: family compute loads an entry of the
-   * order, which nobody wrote behind the last segment, before it asks the guard
-   * that ends the segment. */
-  test_memcheck_forget_local(&device);
   expect_ok(rlo_segment_sum_run_host(sum,
                                      src.before + src.begin,
                                      ids.before + ids.begin,
                                      dst.expected + dst.begin));
-  rlo_operands operands = RLO_OPERANDS_INIT;
-  operands.src = src.buffer;
-  operands.src_offset_bytes = src.begin;
-  operands.indices = ids.buffer;
-  operands.index_offset_bytes = ids.begin;
-  operands.dst = dst.buffer;
-  operands.dst_offset_bytes = dst.begin;
-  operands.scratch = scratch.buffer;
-  operands.scratch_offset_bytes = scratch.begin;
-  cl_event event = NULL;
-  bool is_ordered = test_random_once_in(random, 2);
-  ck_assert_msg(rlo_enqueue_operands(plan,
-                                     is_ordered ? device.queue : unordered,
-                                     &operands,
-                                     0,
-                                     NULL,
-                                     &event) == RLO_OK,
-                "%s: %s\n%s",
-                x->words,
-                rlo_error_last()->message,
-                rlo_error_last()->build_log);
-  rlo_plan_release(plan); /* legal while its work is in flight */
-  expect_cl(clWaitForEvents(1, &event));
-  clReleaseEvent(event);
-  bool is_right = arena_is_right(&dst, false);
+  const bool is_right = run_in_arenas(plan, random, x->words, &src, &ids, &dst);
   if (!is_right) {
     printf(
         "%s in %s: the sums differ\n", x->words, rlo_dtype_name(c->dst_dtype));
   }
-  ck_assert(arena_is_right(&src, false));
-  ck_assert(arena_is_right(&ids, false));
-  ck_assert(arena_is_right(&scratch, true));
-  test_arena_deinit(&src);
-  test_arena_deinit(&ids);
-  test_arena_deinit(&dst);
-  test_arena_deinit(&scratch);
   rlo_segment_sum_release(sum);
   return is_right ? TEST_RAN : TEST_FAILED;
 }
@@ -277,12 +238,11 @@ RLO_TEST(test_device_segment_sum__is_a_plan_of_steps) {
   rlo_context_stats after = test_context_stats(device.context);
   ck_assert_int_eq(after.programs_built, prepared.programs_built);
   ck_assert_int_eq(after.launches, prepared.launches + 2 * info.num_steps);
-  ck_assert_int_eq(
+  expect_refusal(
       rlo_enqueue(plan, device.queue, m.buffer, 0, m.buffer, 64, 0, NULL, NULL),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the plan loads 32 bytes of indices; rlo_enqueue_operands "
-                   "takes them");
+      RLO_INVALID_ARGUMENT,
+      "the plan loads 32 bytes of indices; rlo_enqueue_operands "
+      "takes them");
   rlo_plan_release(plan);
 
   /* Without rows the plan fills with zeros only, without scratch memory. */
@@ -376,37 +336,32 @@ RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
   cl_event event = NULL;
   rlo_operands bad = o;
   bad.struct_size = 3;
-  ck_assert_int_eq(
+  expect_refusal_with(
       rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "begin with RLO_OPERANDS_INIT"));
+      RLO_INVALID_ARGUMENT,
+      "begin with RLO_OPERANDS_INIT");
   bad = o;
   bad.scratch_offset_bytes = 100;
-  ck_assert_int_eq(
+  expect_refusal(
       rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message,
-                   "the scratch offset of 100 bytes is not a multiple of the "
-                   "element's 8");
+      RLO_INVALID_ARGUMENT,
+      "the scratch offset of 100 bytes is not a multiple of the "
+      "element's 8");
   bad = o;
   bad.scratch_offset_bytes = 64;
-  ck_assert_int_eq(
+  expect_refusal_with(
       rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "indices and scratch overlap"));
+      RLO_INVALID_ARGUMENT,
+      "indices and scratch overlap");
   bad = o;
   bad.scratch = NULL;
-  ck_assert_int_eq(
+  expect_refusal_with(
       rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_ptr_nonnull(
-      strstr(rlo_error_last()->message, "the scratch buffer is NULL"));
-  ck_assert_int_eq(
-      rlo_enqueue_operands(NULL, device.queue, &o, 0, NULL, &event),
-      RLO_INVALID_ARGUMENT);
-  ck_assert_str_eq(rlo_error_last()->message, "'plan' is NULL");
+      RLO_INVALID_ARGUMENT,
+      "the scratch buffer is NULL");
+  expect_refusal(rlo_enqueue_operands(NULL, device.queue, &o, 0, NULL, &event),
+                 RLO_INVALID_ARGUMENT,
+                 "'plan' is NULL");
   ck_assert_ptr_null(event);
   expect_ok(rlo_enqueue_operands(plan, device.queue, &o, 0, NULL, &event));
   expect_cl(clWaitForEvents(1, &event));

@@ -277,40 +277,6 @@ RLO_TABLE_TEST(test_device_thresholds__small_arrays_take_each_path, paths) {
 
 /* ------------------------------------------------------------------- sums */
 
-/* Runs a plan that needs scratch memory in arenas that expect what the host
- * makes. Releases the plan. */
-static void run_operands(rlo_plan *plan,
-                         test_arena *src,
-                         test_arena *ids,
-                         test_arena *dst) {
-  rlo_plan_info info = test_plan_info_of(plan);
-  test_arena scratch = test_arena_make(8, info.scratch_bytes, 8, 0x90);
-  rlo_operands operands = RLO_OPERANDS_INIT;
-  test_arena_upload(&scratch, device.context);
-  if (ids != NULL) {
-    operands.indices = ids->buffer;
-    operands.index_offset_bytes = ids->begin;
-  }
-  operands.src = src->buffer;
-  operands.src_offset_bytes = src->begin;
-  operands.dst = dst->buffer;
-  operands.dst_offset_bytes = dst->begin;
-  operands.scratch = scratch.buffer;
-  operands.scratch_offset_bytes = scratch.begin;
-  expect_ok(rlo_enqueue_operands(plan, device.queue, &operands, 0, NULL, NULL));
-  expect_cl(clFinish(device.queue));
-  rlo_plan_release(plan);
-  ck_assert(arena_is_right(dst, false));
-  ck_assert(arena_is_right(src, false));
-  ck_assert(arena_is_right(&scratch, true));
-  test_arena_deinit(&scratch);
-}
-
-static int32_t num_steps_of(const rlo_plan *plan) {
-  rlo_plan_info info = test_plan_info_of(plan);
-  return info.num_steps;
-}
-
 static const struct {
   const char *threshold;
   rlo_device_class device_class;
@@ -327,20 +293,18 @@ RLO_TABLE_TEST(test_device_thresholds__small_sums_are_cut, parts) {
   options.max_scratch_bytes = 1 << 20;
   options.device_class = parts[_i].device_class;
   rlo_plan *plan = test_context_plan(device.context, &problem, &options);
-  ck_assert_int_eq(num_steps_of(plan), 1);
+  ck_assert_int_eq(test_plan_info_of(plan).num_steps, 1);
   rlo_plan_release(plan);
   lower(parts[_i].threshold);
   plan = test_context_plan(device.context, &problem, &options);
-  ck_assert_int_gt(num_steps_of(plan), 1);
+  ck_assert_int_gt(test_plan_info_of(plan).num_steps, 1);
   test_arena src = test_arena_make(4, problem.src_bytes, 4, 0x50);
   test_arena dst = test_arena_make(4, problem.dst_bytes, 4, 0xd0);
   test_arena_upload(&src, device.context);
   test_arena_upload(&dst, device.context);
   expect_ok(rlo_problem_run_host(
       &problem, src.before + src.begin, dst.expected + dst.begin));
-  run_operands(plan, &src, NULL, &dst);
-  test_arena_deinit(&src);
-  test_arena_deinit(&dst);
+  ck_assert(run_in_arenas(plan, NULL, parts[_i].threshold, &src, NULL, &dst));
 }
 
 enum { ROWS = 500, SEGMENTS = 10 };
@@ -365,9 +329,7 @@ static rlo_plan *plan_segments(const rlo_segment_sum *sum, int number) {
 
 /* Other parameters, or scratch memory for other chunks. */
 static bool plans_differ(const rlo_plan *a, const rlo_plan *b) {
-  rlo_plan_info infos[2] = {RLO_PLAN_INFO_INIT, RLO_PLAN_INFO_INIT};
-  infos[0] = test_plan_info_of(a);
-  infos[1] = test_plan_info_of(b);
+  const rlo_plan_info infos[] = {test_plan_info_of(a), test_plan_info_of(b)};
   return infos[0].scratch_bytes != infos[1].scratch_bytes ||
          strcmp(infos[0].parameters, infos[1].parameters) != 0;
 }
@@ -405,10 +367,7 @@ RLO_TABLE_TEST(test_device_thresholds__few_segments_take_each_path, orders) {
                                      src.before + src.begin,
                                      ids.before + ids.begin,
                                      dst.expected + dst.begin));
-  run_operands(low, &src, &ids, &dst);
-  test_arena_deinit(&src);
-  test_arena_deinit(&dst);
-  test_arena_deinit(&ids);
+  ck_assert(run_in_arenas(low, NULL, orders[_i].threshold, &src, &ids, &dst));
   rlo_segment_sum_release(sum);
 }
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For MAP_ANONYMOUS, which POSIX 2008 lacks. */
-#define _DEFAULT_SOURCE
 #include "support/device_arena.h"
 
 #include <check.h>
@@ -9,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "codegen/codegen.h"
@@ -18,6 +15,7 @@
 #include "relayout/text.h"
 #include "runtime/context.h"
 #include "support/expect.h"
+#include "support/guarded_pages.h"
 #include "support/low_thresholds.h"
 #include "support/memcheck.h"
 #include "support/plan_case.h"
@@ -303,11 +301,10 @@ static struct {
   const char *words, *place;
 } at_edge;
 
-/** Pages with one that nobody may touch on either side. */
+/** A tensor between pages that nobody may touch. */
 typedef struct edge {
-  uint8_t *mapping;
-  size_t page_bytes, data_bytes;
-  /** The beginning of the tensor among the data. */
+  test_guarded_pages pages;
+  /** The beginning of the tensor among the pages. */
   int64_t begin;
   cl_mem buffer;
 } edge;
@@ -316,7 +313,6 @@ static void edge_init(edge *e,
                       const test_device *device,
                       const test_arena *a,
                       bool is_at_end) {
-  e->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
   /* The same distance from a line as in the arena, so that the same kernel
    * runs, and at a multiple of the element. */
   int64_t step = LINE_BYTES;
@@ -324,33 +320,22 @@ static void edge_init(edge *e,
     step += LINE_BYTES;
   }
   e->begin = a->begin % step;
-  const size_t bytes = (size_t)(e->begin + a->tensor_bytes) + 1;
-  e->data_bytes = (bytes + e->page_bytes - 1) / e->page_bytes * e->page_bytes;
+  e->pages = test_guarded_pages_make(
+      (size_t)a->tensor_bytes, (size_t)e->begin, false, 0);
+  const int64_t bytes = (int64_t)e->pages.room_bytes;
   if (is_at_end) {
-    const int64_t room = (int64_t)e->data_bytes - a->tensor_bytes - e->begin;
-    e->begin += room / step * step;
+    e->begin += (bytes - a->tensor_bytes - e->begin) / step * step;
   }
-  const size_t all = e->data_bytes + 2 * e->page_bytes;
-  e->mapping = mmap(
-      NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ck_assert_ptr_ne(e->mapping, MAP_FAILED);
-  uint8_t *data = e->mapping + e->page_bytes;
-  ck_assert_int_eq(mprotect(e->mapping, e->page_bytes, PROT_NONE), 0);
-  ck_assert_int_eq(mprotect(data + e->data_bytes, e->page_bytes, PROT_NONE), 0);
+  uint8_t *data = e->pages.room;
   memcpy(data + e->begin, a->before + a->begin, (size_t)a->tensor_bytes);
   /* Memcheck also sees what is touched between the tensor and those pages. */
   const int64_t end = e->begin + a->tensor_bytes;
   test_memcheck_forbid(data, (size_t)e->begin);
-  test_memcheck_forbid(data + end, e->data_bytes - (size_t)end);
+  test_memcheck_forbid(data + end, (size_t)(bytes - end));
   e->buffer = test_context_buffer(device->context,
                                   CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-                                  e->data_bytes,
+                                  (size_t)bytes,
                                   data);
-}
-
-static void edge_deinit(edge *e) {
-  clReleaseMemObject(e->buffer);
-  ck_assert_int_eq(munmap(e->mapping, e->data_bytes + 2 * e->page_bytes), 0);
 }
 
 static void say_at_edge(const char *text) {
@@ -398,7 +383,7 @@ static test_outcome run_at_edge(const test_device *device,
   (void)signal(SIGSEGV, old);
   test_outcome outcome =
       status == RLO_OK ? TEST_RAN : judge_call("enqueueing at an edge: ", v);
-  const uint8_t *dst = edges[2].mapping + edges[2].page_bytes + edges[2].begin;
+  const uint8_t *dst = edges[2].pages.room + edges[2].begin;
   if (outcome == TEST_RAN && memcmp(dst,
                                     arenas[2]->expected + arenas[2]->begin,
                                     (size_t)arenas[2]->tensor_bytes) != 0) {
@@ -407,7 +392,8 @@ static test_outcome run_at_edge(const test_device *device,
     outcome = TEST_FAILED;
   }
   for (int32_t n = 0; n < 3; ++n) {
-    edge_deinit(&edges[n]);
+    clReleaseMemObject(edges[n].buffer);
+    test_guarded_pages_release(&edges[n].pages);
   }
   return outcome;
 }
