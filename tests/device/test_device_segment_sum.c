@@ -328,11 +328,7 @@ RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
   rlo_plan *plan = plan_words("f32[8]", "s32[8]", "f32[3]", NULL);
   test_arena m = test_arena_make(0, 4096, 8, 1);
   test_arena_upload(&m, device.context);
-  rlo_operands o = RLO_OPERANDS_INIT;
-  o.src = o.indices = o.dst = o.scratch = m.buffer;
-  o.index_offset_bytes = 64;
-  o.dst_offset_bytes = 128;
-  o.scratch_offset_bytes = 256;
+  rlo_operands o = operands_in(&m);
   cl_event event = NULL;
   rlo_operands bad = o;
   bad.struct_size = 3;
@@ -348,7 +344,7 @@ RLO_TEST(test_device_segment_sum__says_what_is_wrong) {
       "the scratch offset of 100 bytes is not a multiple of the "
       "element's 8");
   bad = o;
-  bad.scratch_offset_bytes = 64;
+  bad.scratch_offset_bytes = o.index_offset_bytes;
   expect_refusal_with(
       rlo_enqueue_operands(plan, device.queue, &bad, 0, NULL, &event),
       RLO_INVALID_ARGUMENT,

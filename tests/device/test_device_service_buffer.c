@@ -348,13 +348,6 @@ static void expect_refused(cl_mem buffer,
 RLO_TEST(test_device_service_buffer__refusals) {
   const rlo_context *context = device.context;
   cl_mem buffer = make_buffer(context, CL_MEM_READ_WRITE);
-  rlo_storage *storage = NULL;
-  expect_refusal(rlo_storage_from_buffer(NULL, buffer, 0, 1, &storage),
-                 RLO_INVALID_ARGUMENT,
-                 "'context' is NULL");
-  expect_refusal(rlo_storage_from_buffer(device.context, buffer, 0, 1, NULL),
-                 RLO_INVALID_ARGUMENT,
-                 "'out_storage' is NULL");
   expect_refused(
       NULL, 0, 1, RLO_INVALID_ARGUMENT, "'buffer' is NULL; 1 bytes are needed");
   expect_refused(buffer,
