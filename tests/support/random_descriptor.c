@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "support/expect.h"
+#include "support/random_shape.h"
 
 /* Cut points for some of the dimensions that have room for them. */
 static void add_splits(test_random *random,
@@ -74,12 +75,7 @@ rlo_shape test_random_descriptor(test_random *random) {
       layout.strides_elems[k] = test_random_in(random, -50, 50);
     }
   } else {
-    for (int32_t k = rank - 1; k > 0; --k) {
-      int32_t other = (int32_t)test_random_in(random, 0, k);
-      int32_t kept = layout.minor_to_major[k];
-      layout.minor_to_major[k] = layout.minor_to_major[other];
-      layout.minor_to_major[other] = kept;
-    }
+    test_random_permutation(random, rank, layout.minor_to_major);
     if (test_random_once_in(random, 2)) {
       layout.has_padded_dimensions = true;
       for (int32_t k = 0; k < rank; ++k) {
@@ -122,9 +118,7 @@ rlo_shape test_random_descriptor(test_random *random) {
   }
 
   rlo_shape shape;
-  rlo_status status =
-      rlo_shape_make_with_layout(dtype, dims, rank, &layout, &shape);
-  expect_ok(status);
+  expect_ok(rlo_shape_make_with_layout(dtype, dims, rank, &layout, &shape));
   if (test_random_once_in(random, 3)) {
     add_dynamic_dims(random, &shape);
   }

@@ -132,42 +132,34 @@ RLO_TABLE_TEST(test_text__reads_other_spellings, spellings) {
 }
 
 RLO_TEST(test_text__keeps_every_field) {
+  static const int64_t dims[] = {64, 100};
+  const rlo_layout dense = {
+      .kind = RLO_LAYOUT_DENSE,
+      .minor_to_major = {1, 0},
+      .num_tiles = 2,
+      .tiles = {{.rank = 3, .dims = {8, RLO_TILE_COMBINE, 128}},
+                {.rank = 2, .dims = {2, 1}}},
+      .tail_alignment_elems = 1024,
+      .element_size_bits = 64,
+      .memory_space = 5,
+      .has_padded_dimensions = true,
+      .padded_dimensions = {72, 100},
+      .fill = RLO_FILL_BITS,
+      .fill_bits = {8, 7, 6, 5, 4, 3, 2, 1}};
+  const rlo_layout strided = {.kind = RLO_LAYOUT_STRIDED,
+                              .strides_elems = {-1, 64},
+                              .offset_elems = 63};
+  rlo_shape wanted;
   rlo_shape shape = test_shape_of(
       "f32[64,100]{1,0:T(8,*,128)(2,1)L(1024)E(64)S(5)pad(72,100)"
       "fill(0x0102030405060708)}");
-  const rlo_layout *layout = &shape.layout;
-
-  ck_assert_int_eq(shape.dtype, RLO_DTYPE_F32);
-  ck_assert_int_eq(shape.rank, 2);
-  ck_assert_int_eq(shape.dims[0], 64);
-  ck_assert_int_eq(shape.dims[1], 100);
-  ck_assert_int_eq(layout->kind, RLO_LAYOUT_DENSE);
-  ck_assert_int_eq(layout->minor_to_major[0], 1);
-  ck_assert_int_eq(layout->minor_to_major[1], 0);
-  ck_assert_int_eq(layout->num_tiles, 2);
-  ck_assert_int_eq(layout->tiles[0].rank, 3);
-  ck_assert_int_eq(layout->tiles[0].dims[0], 8);
-  ck_assert(layout->tiles[0].dims[1] == RLO_TILE_COMBINE);
-  ck_assert_int_eq(layout->tiles[0].dims[2], 128);
-  ck_assert_int_eq(layout->tiles[1].rank, 2);
-  ck_assert_int_eq(layout->tiles[1].dims[0], 2);
-  ck_assert_int_eq(layout->tiles[1].dims[1], 1);
-  ck_assert_int_eq(layout->tail_alignment_elems, 1024);
-  ck_assert_int_eq(layout->element_size_bits, 64);
-  ck_assert_int_eq(layout->memory_space, 5);
-  ck_assert(layout->has_padded_dimensions);
-  ck_assert_int_eq(layout->padded_dimensions[0], 72);
-  ck_assert_int_eq(layout->padded_dimensions[1], 100);
-  ck_assert_int_eq(layout->fill, RLO_FILL_BITS);
-  for (int i = 0; i < 16; ++i) {
-    ck_assert_int_eq(layout->fill_bits[i], i < 8 ? 8 - i : 0);
-  }
-
-  shape = test_shape_of("u8[2,3]{:strides(-8,1)offset(30)}");
-  ck_assert_int_eq(shape.layout.kind, RLO_LAYOUT_STRIDED);
-  ck_assert_int_eq(shape.layout.strides_elems[0], -8);
-  ck_assert_int_eq(shape.layout.strides_elems[1], 1);
-  ck_assert_int_eq(shape.layout.offset_elems, 30);
+  expect_ok(
+      rlo_shape_make_with_layout(RLO_DTYPE_F32, dims, 2, &dense, &wanted));
+  ck_assert(rlo_shape_equal(&shape, &wanted));
+  shape = test_shape_of("u8[64,100]{:strides(-1,64)offset(63)}");
+  expect_ok(
+      rlo_shape_make_with_layout(RLO_DTYPE_U8, dims, 2, &strided, &wanted));
+  ck_assert(rlo_shape_equal(&shape, &wanted));
 }
 
 RLO_TEST(test_text__unbounded_arrays_have_no_size) {
