@@ -57,15 +57,16 @@ static rlo_status measure(const rlo_shape *shape,
 }
 
 /* A shape without a layout as yet; not validated. */
-static rlo_shape begin(rlo_dtype dtype, const int64_t *dims, int32_t rank) {
-  rlo_shape shape;
-  memset(&shape, 0, sizeof shape);
-  shape.dtype = dtype;
-  shape.rank = rank;
+static void begin(rlo_dtype dtype,
+                  const int64_t *dims,
+                  int32_t rank,
+                  rlo_shape *out_shape) {
+  memset(out_shape, 0, sizeof *out_shape);
+  out_shape->dtype = dtype;
+  out_shape->rank = rank;
   for (int32_t k = 0; k < rank && k < RLO_MAX_RANK; ++k) {
-    shape.dims[k] = dims[k];
+    out_shape->dims[k] = dims[k];
   }
-  return shape;
 }
 
 rlo_status rlo_shape_make(rlo_dtype dtype,
@@ -83,7 +84,8 @@ rlo_status rlo_shape_make_with_layout(rlo_dtype dtype,
                                       rlo_shape *out_shape) {
   RLO_REQUIRE(layout, out_shape);
   RLO_REQUIRE_LIST(dims, rank);
-  rlo_shape shape = begin(dtype, dims, rank);
+  rlo_shape shape;
+  begin(dtype, dims, rank, &shape);
   shape.layout = *layout;
   if (layout->element_size_bits == rlo_dtype_storage_bits(dtype)) {
     shape.layout.element_size_bits = 0;
@@ -158,7 +160,8 @@ rlo_status rlo_shape_make_dynamic(rlo_dtype dtype,
                                   rlo_shape *out_shape) {
   RLO_REQUIRE(out_shape);
   RLO_REQUIRE_LIST(dims, rank);
-  rlo_shape shape = begin(dtype, dims, rank);
+  rlo_shape shape;
+  begin(dtype, dims, rank, &shape);
   shape.layout = rlo_layout_row_major(rank);
   for (int32_t k = 0; k < rank && k < RLO_MAX_RANK; ++k) {
     shape.is_dynamic[k] =

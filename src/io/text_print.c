@@ -22,18 +22,19 @@ static void print_list(rlo__str *str,
                        int32_t count,
                        bool is_tile) {
   for (int32_t i = 0; i < count; ++i) {
-    const char *comma = i > 0 ? "," : "";
+    rlo__str_append(str, i > 0 ? "," : "");
     if (is_tile && values[i] == RLO_TILE_COMBINE) {
-      rlo__str_printf(str, "%s*", comma);
+      rlo__str_append_char(str, '*');
     } else {
-      rlo__str_printf(str, "%s%" PRId64, comma, values[i]);
+      rlo__str_printf(str, "%" PRId64, values[i]);
     }
   }
 }
 
 /* Begins a property. The colon precedes the first one only. */
 static void print_name(rlo__str *str, bool *has_colon, const char *name) {
-  rlo__str_printf(str, "%s%s", *has_colon ? "" : ":", name);
+  rlo__str_append(str, *has_colon ? "" : ":");
+  rlo__str_append(str, name);
   *has_colon = true;
 }
 
