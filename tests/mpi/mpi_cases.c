@@ -17,80 +17,6 @@
 #include "mpi_team.h"
 #include "support/low_thresholds.h"
 
-static rlo_exchange *make_exchange(mpi_team *t,
-                                   const mpi_case *c,
-                                   int64_t message_bytes) {
-  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
-  options.plan = c->plan;
-  options.members = t->members;
-  options.num_members = t->num_members;
-  options.link = rlo_mpi_link_get(t->link);
-  options.message_bytes = message_bytes;
-  rlo_exchange *exchange;
-  CHECK(rlo_exchange_create(&options, &exchange) == RLO_OK,
-        "%s: %s",
-        c->words,
-        rlo_error_last()->message);
-  return exchange;
-}
-
-static int64_t add_up(MPI_Comm comm, int64_t mine) {
-  int64_t all = 0;
-  MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm);
-  return all;
-}
-
-/* What all ranks have sent is what the plan says, and the least; no rank used
- * more memory than was stated. `is_cut`: into more messages. */
-static void check_counters(MPI_Comm comm,
-                           const mpi_case *c,
-                           const rlo_exchange *exchange,
-                           bool is_cut) {
-  rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
-  CHECK_OK(rlo_exchange_get_info(exchange, &info));
-  const int64_t sent = add_up(comm, info.bytes_sent);
-  const int64_t messages = add_up(comm, info.messages_sent);
-  CHECK(sent == c->cost.least_bytes_sent,
-        "%lld of %s",
-        (long long)sent,
-        c->words);
-  CHECK(is_cut ? messages >= c->cost.num_messages
-               : messages == c->cost.num_messages,
-        "%lld messages of %s",
-        (long long)messages,
-        c->words);
-  CHECK(add_up(comm, info.link_bytes_sent) ==
-            add_up(comm, info.link_bytes_received),
-        "%s",
-        c->words);
-  CHECK(info.host_scratch_peak <= info.host_scratch_bytes &&
-            info.device_scratch_peak <= info.device_scratch_bytes,
-        "%s",
-        c->words);
-}
-
-static void check_case(MPI_Comm comm,
-                       const mpi_case *c,
-                       bool is_listed,
-                       int64_t message_bytes) {
-  mpi_team t;
-  mpi_team_init(&t, comm, c->num_devices, is_listed);
-  rlo_exchange *exchange = make_exchange(&t, c, message_bytes);
-  /* An exchange runs many times. */
-  for (int k = 0; k < 2; ++k) {
-    mpi_team_begin_run(&t, c);
-    CHECK(rlo_exchange_run(exchange, t.memories) == RLO_OK,
-          "%s: %s",
-          c->words,
-          rlo_error_last()->message);
-    check_counters(
-        comm, c, exchange, message_bytes != 0 || test_thresholds_are_low());
-    mpi_team_end_run(&t, c, true);
-  }
-  rlo_exchange_release(exchange);
-  rlo_mpi_link_release(t.link);
-}
-
 /* -------------------------------------------------------------------- facts */
 
 static void check_random_pairs(MPI_Comm comm, int num_pairs) {
@@ -101,7 +27,7 @@ static void check_random_pairs(MPI_Comm comm, int num_pairs) {
     mpi_case c;
     mpi_case_draw(
         &c, &random, num_ranks * (test_random_once_in(&random, 2) ? 2 : 1));
-    check_case(
+    mpi_team_check_case(
         comm,
         &c,
         test_random_once_in(&random, 2),
@@ -123,7 +49,7 @@ static void check_issue_15207(MPI_Comm comm) {
   CHECK(c.cost.num_messages == 56 && c.cost.bytes_sent == 14336,
         "%lld bytes",
         (long long)c.cost.bytes_sent);
-  check_case(comm, &c, false, 0);
+  mpi_team_check_case(comm, &c, false, 0);
   mpi_case_deinit(&c);
 }
 
@@ -141,7 +67,7 @@ static void check_runs(MPI_Comm comm) {
   mpi_team t;
   mpi_team_init(&t, comm, 2, false);
   mpi_team_begin_run(&t, &c);
-  rlo_exchange *exchange = make_exchange(&t, &c, 64);
+  rlo_exchange *exchange = mpi_team_make_exchange(&t, &c, 64);
   CHECK_OK(rlo_exchange_run(exchange, t.memories));
   rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
   CHECK_OK(rlo_exchange_get_info(exchange, &info));
@@ -405,8 +331,8 @@ static void check_sums(MPI_Comm comm) {
                 "{devices=[2,4]<=[8]}",
                 (const int32_t[]){1, 0},
                 8);
-  check_case(comm, &c, false, 0);
-  check_case(comm, &c, true, 8);
+  mpi_team_check_case(comm, &c, false, 0);
+  mpi_team_check_case(comm, &c, true, 8);
   mpi_case_deinit(&c);
 }
 

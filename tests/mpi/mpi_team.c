@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "support/low_thresholds.h"
+
 rlo_context *mpi_team_context;
 cl_command_queue mpi_team_queue;
 
@@ -98,4 +100,80 @@ void mpi_team_end_run(mpi_team *t, const mpi_case *c, bool is_compared) {
           t->num_ranks);
     free(dst);
   }
+}
+
+/* --------------------------------------------------------------- exchanges */
+
+rlo_exchange *mpi_team_make_exchange(mpi_team *t,
+                                     const mpi_case *c,
+                                     int64_t message_bytes) {
+  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
+  options.plan = c->plan;
+  options.members = t->members;
+  options.num_members = t->num_members;
+  options.link = rlo_mpi_link_get(t->link);
+  options.message_bytes = message_bytes;
+  rlo_exchange *exchange;
+  CHECK(rlo_exchange_create(&options, &exchange) == RLO_OK,
+        "%s: %s",
+        c->words,
+        rlo_error_last()->message);
+  return exchange;
+}
+
+static int64_t add_up(MPI_Comm comm, int64_t mine) {
+  int64_t all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, comm);
+  return all;
+}
+
+/* What all ranks have sent is what the plan says, and the least; no rank used
+ * more memory than was stated. `is_cut`: into more messages. */
+static void check_counters(MPI_Comm comm,
+                           const mpi_case *c,
+                           const rlo_exchange *exchange,
+                           bool is_cut) {
+  rlo_exchange_info info = RLO_EXCHANGE_INFO_INIT;
+  CHECK_OK(rlo_exchange_get_info(exchange, &info));
+  const int64_t sent = add_up(comm, info.bytes_sent);
+  const int64_t messages = add_up(comm, info.messages_sent);
+  CHECK(sent == c->cost.least_bytes_sent,
+        "%lld of %s",
+        (long long)sent,
+        c->words);
+  CHECK(is_cut ? messages >= c->cost.num_messages
+               : messages == c->cost.num_messages,
+        "%lld messages of %s",
+        (long long)messages,
+        c->words);
+  CHECK(add_up(comm, info.link_bytes_sent) ==
+            add_up(comm, info.link_bytes_received),
+        "%s",
+        c->words);
+  CHECK(info.host_scratch_peak <= info.host_scratch_bytes &&
+            info.device_scratch_peak <= info.device_scratch_bytes,
+        "%s",
+        c->words);
+}
+
+void mpi_team_check_case(MPI_Comm comm,
+                         const mpi_case *c,
+                         bool is_listed,
+                         int64_t message_bytes) {
+  mpi_team t;
+  mpi_team_init(&t, comm, c->num_devices, is_listed);
+  rlo_exchange *exchange = mpi_team_make_exchange(&t, c, message_bytes);
+  /* An exchange runs many times. */
+  for (int k = 0; k < 2; ++k) {
+    mpi_team_begin_run(&t, c);
+    CHECK(rlo_exchange_run(exchange, t.memories) == RLO_OK,
+          "%s: %s",
+          c->words,
+          rlo_error_last()->message);
+    check_counters(
+        comm, c, exchange, message_bytes != 0 || test_thresholds_are_low());
+    mpi_team_end_run(&t, c, true);
+  }
+  rlo_exchange_release(exchange);
+  rlo_mpi_link_release(t.link);
 }

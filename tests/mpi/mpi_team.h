@@ -33,4 +33,16 @@ void mpi_team_begin_run(mpi_team *t, const mpi_case *c);
 /** Frees them, after a comparison with what the case wants. */
 void mpi_team_end_run(mpi_team *t, const mpi_case *c, bool is_compared);
 
+/** Makes the exchange of a case. The caller releases it. @param message_bytes
+ *  0: the usual limit. */
+rlo_exchange *mpi_team_make_exchange(mpi_team *t,
+                                     const mpi_case *c,
+                                     int64_t message_bytes);
+
+/** Runs a case twice on a team of its own, and compares bytes and counters. */
+void mpi_team_check_case(MPI_Comm comm,
+                         const mpi_case *c,
+                         bool is_listed,
+                         int64_t message_bytes);
+
 #endif
