@@ -157,7 +157,6 @@ static rlo_status init_member(rlo_exchange *x,
   p->device = member->device;
   RLO_TRY(rlo__place_create(member->context, member->queue, false, &p->place));
   p->place->num_threads = x->num_host_threads;
-  p->src.place = p->dst.place = p->place;
   p->scratch = find_scratch(x, member->context);
   RLO_TRY(measure_shard(
       plan->sharding[0], &plan->source_shape, member->device, &p->src.bytes));

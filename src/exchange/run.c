@@ -28,12 +28,16 @@ static void begin_member(rlo_exchange *x,
   const rlo_exchange_memory where =
       memory != NULL ? *memory : (rlo_exchange_memory){0};
   /* Never written. */
-  p->src.host = (void *)(uintptr_t)where.host_src;
-  p->src.buffer = where.src;
-  p->src.offset_bytes = where.src_offset_bytes;
-  p->dst.host = where.host_dst;
-  p->dst.buffer = where.dst;
-  p->dst.offset_bytes = where.dst_offset_bytes;
+  p->src = (rlo__memory){.place = p->place,
+                         .host = (void *)(uintptr_t)where.host_src,
+                         .buffer = where.src,
+                         .offset_bytes = where.src_offset_bytes,
+                         .bytes = p->src.bytes};
+  p->dst = (rlo__memory){.place = p->place,
+                         .host = where.host_dst,
+                         .buffer = where.dst,
+                         .offset_bytes = where.dst_offset_bytes,
+                         .bytes = p->dst.bytes};
   p->is_filled = false;
   p->missing = p->next_direct = p->incoming;
   if (p->place->context == NULL) {
@@ -79,27 +83,18 @@ static rlo_status enqueue_marker(cl_command_queue queue, cl_event *out_event) {
   return RLO_CL(clFlush, queue);
 }
 
-/* Finds the event that a member's queue waits for before it reads `source`;
- * NULL: none. */
-static rlo_status find_wait(const rlo__member *p,
-                            rlo__member *source,
-                            cl_event *out_wait) {
-  *out_wait = NULL;
-  if (source->place->queue != p->place->queue) {
-    if (source->ready == NULL) {
-      RLO_TRY(enqueue_marker(source->place->queue, &source->ready));
-    }
-    *out_wait = source->ready;
-  }
-  return RLO_OK;
-}
-
+/* The member's queue waits for what was enqueued before on that of `source`. */
 static rlo_status run_task(const rlo__member *p,
                            rlo__member *source,
                            const rlo__task *task,
                            cl_event *out_event) {
-  cl_event wait;
-  RLO_TRY(find_wait(p, source, &wait));
+  cl_event wait = NULL;
+  if (source->place->queue != p->place->queue) {
+    if (source->ready == NULL) {
+      RLO_TRY(enqueue_marker(source->place->queue, &source->ready));
+    }
+    wait = source->ready;
+  }
   RLO_TRY(rlo__task_run(task, &source->src, &p->dst, wait, out_event));
   return p->place->queue != NULL ? RLO_CL(clFlush, p->place->queue) : RLO_OK;
 }

@@ -270,41 +270,30 @@ static rlo_status close_message(void *payload, int32_t slot) {
 /* Finds the ranks of this machine. Collective. */
 static rlo_status find_neighbours(rlo_mpi_link *link) {
   const int num_ranks = link->functions.num_ranks;
-  rlo_status status = RLO_OK;
-  int *ranks = rlo__alloc_array((size_t)num_ranks, sizeof *ranks);
-  link->neighbour_ranks = rlo__alloc_array((size_t)num_ranks, sizeof *ranks);
-  if (ranks == NULL || link->neighbour_ranks == NULL) {
-    status = RLO_OUT_OF_MEMORY;
+  if (link->neighbour_ranks == NULL) {
+    link->neighbour_ranks =
+        rlo__alloc_array(2 * (size_t)num_ranks, sizeof *link->neighbour_ranks);
   }
-  for (int k = 0; status == RLO_OK && k < num_ranks; ++k) {
+  RLO_TRY(agree(link->comm,
+                link->neighbour_ranks == NULL ? RLO_OUT_OF_MEMORY : RLO_OK));
+  /* The numbers of all ranks, to be translated. */
+  int *ranks = link->neighbour_ranks + num_ranks;
+  for (int k = 0; k < num_ranks; ++k) {
     ranks[k] = k;
   }
-  status = agree(link->comm, status);
-  if (status == RLO_OK) {
-    MPI_Group all;
-    MPI_Group few;
-    status = check_call(MPI_Comm_split_type(link->comm,
-                                            MPI_COMM_TYPE_SHARED,
-                                            0,
-                                            MPI_INFO_NULL,
-                                            &link->neighbours),
-                        "MPI_Comm_split_type");
-    if (status == RLO_OK) {
-      (void)MPI_Comm_set_errhandler(link->neighbours, MPI_ERRORS_RETURN);
-      (void)MPI_Comm_group(link->comm, &all);
-      (void)MPI_Comm_group(link->neighbours, &few);
-      (void)MPI_Group_translate_ranks(
-          all, num_ranks, ranks, few, link->neighbour_ranks);
-      (void)MPI_Group_free(&all);
-      (void)MPI_Group_free(&few);
-    }
-  }
-  rlo__free(ranks);
-  if (status != RLO_OK) {
-    rlo__free(link->neighbour_ranks);
-    link->neighbour_ranks = NULL;
-  }
-  return status;
+  MPI_Group all;
+  MPI_Group few;
+  TRY_MPI(
+      MPI_Comm_split_type,
+      (link->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &link->neighbours));
+  (void)MPI_Comm_set_errhandler(link->neighbours, MPI_ERRORS_RETURN);
+  (void)MPI_Comm_group(link->comm, &all);
+  (void)MPI_Comm_group(link->neighbours, &few);
+  (void)MPI_Group_translate_ranks(
+      all, num_ranks, ranks, few, link->neighbour_ranks);
+  (void)MPI_Group_free(&all);
+  (void)MPI_Group_free(&few);
+  return RLO_OK;
 }
 
 /* Adds a window, if all ranks of this machine get theirs. Collective among
@@ -439,17 +428,17 @@ static rlo_status fill_link(MPI_Comm comm,
     }
     memcpy(link->ranks, o.ranks, (size_t)o.num_devices * sizeof *link->ranks);
   }
-  link->functions = (rlo_exchange_link)RLO_EXCHANGE_LINK_INIT;
-  link->functions.payload = link;
-  link->functions.rank = rank;
-  link->functions.num_ranks = num_ranks;
-  link->functions.rank_of = rank_of;
-  link->functions.start_send = start_send;
-  link->functions.start_receive = start_receive;
-  link->functions.test = test;
-  link->functions.share = share;
-  link->functions.open = open_message;
-  link->functions.close = close_message;
+  link->functions = (rlo_exchange_link){.struct_size = sizeof link->functions,
+                                        .payload = link,
+                                        .rank = rank,
+                                        .num_ranks = num_ranks,
+                                        .rank_of = rank_of,
+                                        .start_send = start_send,
+                                        .start_receive = start_receive,
+                                        .test = test,
+                                        .share = share,
+                                        .open = open_message,
+                                        .close = close_message};
   link->neighbours = MPI_COMM_NULL;
   return RLO_OK;
 }
@@ -556,17 +545,17 @@ static rlo_status run_once(rlo_mpi_link *link,
                            const rlo_exchange_member *members,
                            int64_t num_members,
                            const rlo_exchange_memory *memories) {
-  rlo_exchange_options options = RLO_EXCHANGE_OPTIONS_INIT;
-  RLO_TRY(number_devices(link, members, num_members, &options.message_bytes));
-  options.plan = plan;
-  options.members = members;
-  options.num_members = num_members;
   /* A window takes longer to make than it gains once. */
   rlo_exchange_link functions = link->functions;
   functions.share = NULL;
   functions.open = NULL;
   functions.close = NULL;
-  options.link = &functions;
+  rlo_exchange_options options = {.struct_size = sizeof options,
+                                  .plan = plan,
+                                  .members = members,
+                                  .num_members = num_members,
+                                  .link = &functions};
+  RLO_TRY(number_devices(link, members, num_members, &options.message_bytes));
   rlo_exchange *exchange = NULL;
   RLO_TRY(rlo_exchange_create(&options, &exchange));
   rlo_status status = rlo_exchange_run(exchange, memories);

@@ -67,14 +67,14 @@ rlo_status rlo_redistribution_create_adjoint(const rlo_redistribution *plan,
   RLO_REQUIRE(plan, out_adjoint);
   *out_adjoint = NULL;
   int32_t inverse[RLO_MAX_RANK];
-  rlo_redistribution_options options = RLO_REDISTRIBUTION_OPTIONS_INIT;
+  rlo_redistribution_options options = {.struct_size = sizeof options,
+                                        .from = &plan->destination_shape,
+                                        .to = &plan->source_shape,
+                                        .permutation = inverse,
+                                        .num_devices = plan->num_devices};
   for (int32_t k = 0; k < plan->rank; ++k) {
     inverse[plan->from[k]] = k;
   }
-  options.from = &plan->destination_shape;
-  options.to = &plan->source_shape;
-  options.permutation = inverse;
-  options.num_devices = plan->num_devices;
   RLO_TRY(make_source(plan, sums_copies, &options.from_sharding));
   rlo_status status = exchange(plan->sharding[0],
                                RLO_SHARDING_UNREDUCED,

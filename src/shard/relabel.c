@@ -89,15 +89,17 @@ rlo_status rlo__assignment_find(const int64_t *gains,
   size_t size = (size_t)count;
   int64_t *memory = rlo__alloc_array(NUM_ARRAYS * size, sizeof *memory);
   bool *is_settled = rlo__alloc_array(size, sizeof *is_settled);
-  search s = {.gains = gains, .count = count, .is_settled = is_settled};
   rlo_status status =
       memory == NULL || is_settled == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
   if (status == RLO_OK) {
-    s.row_prices = memory;
-    s.column_prices = memory + size;
-    s.rows = memory + 2 * size;
-    s.lengths = memory + 3 * size;
-    s.before = memory + 4 * size;
+    search s = {.gains = gains,
+                .count = count,
+                .row_prices = memory,
+                .column_prices = memory + size,
+                .rows = memory + 2 * size,
+                .lengths = memory + 3 * size,
+                .before = memory + 4 * size,
+                .is_settled = is_settled};
     for (int64_t k = 0; k < count * count; ++k) {
       s.largest = rlo__max(s.largest, gains[k]);
     }
