@@ -111,7 +111,7 @@ static rlo_status check_membership(cl_context context, cl_device_id device) {
   }
   if (i == num_devices && !is_part_of(context, devices, num_devices, device)) {
     char name[128];
-    rlo__device_get_name(device, name, sizeof name);
+    rlo__device_get_string(device, CL_DEVICE_NAME, name, sizeof name);
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the device (%s) is not one of the %zu devices of the "
                     "context",
@@ -122,8 +122,8 @@ static rlo_status check_membership(cl_context context, cl_device_id device) {
 }
 
 static rlo_status query_work_item_sizes(rlo_context *context) {
-  /* A device may have more than three dimensions; kernels use three at most. */
-  size_t sizes[16] = {0};
+  const cl_uint most = sizeof context->max_work_item_sizes /
+                       sizeof context->max_work_item_sizes[0];
   cl_uint num_dimensions = 0;
   RLO_TRY(RLO_CL(clGetDeviceInfo,
                  context->cl_device,
@@ -131,21 +131,18 @@ static rlo_status query_work_item_sizes(rlo_context *context) {
                  sizeof num_dimensions,
                  &num_dimensions,
                  NULL));
-  if (num_dimensions < 3 || num_dimensions > 16) {
+  if (num_dimensions < 3 || num_dimensions > most) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the device has work-items of %u dimensions; 3 to 16 are "
                     "supported",
                     (unsigned)num_dimensions);
   }
-  RLO_TRY(RLO_CL(clGetDeviceInfo,
-                 context->cl_device,
-                 CL_DEVICE_MAX_WORK_ITEM_SIZES,
-                 num_dimensions * sizeof sizes[0],
-                 sizes,
-                 NULL));
-  memcpy(
-      context->max_work_item_sizes, sizes, sizeof context->max_work_item_sizes);
-  return RLO_OK;
+  return RLO_CL(clGetDeviceInfo,
+                context->cl_device,
+                CL_DEVICE_MAX_WORK_ITEM_SIZES,
+                num_dimensions * sizeof context->max_work_item_sizes[0],
+                context->max_work_item_sizes,
+                NULL);
 }
 
 static rlo_status init_planning(rlo_context *context) {
@@ -192,10 +189,11 @@ rlo_status rlo_context_create(cl_context context,
   if (made == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  atomic_init(&made->num_references, 1);
-  atomic_init(&made->num_user_references, 1);
-  made->pid = getpid();
-  made->log = (rlo__log_sink){read.log, read.log_payload, RLO__LOG_DEBUG};
+  *made = (rlo_context){.num_references = 1,
+                        .num_user_references = 1,
+                        .pid = getpid(),
+                        .log = {read.log, read.log_payload, RLO__LOG_DEBUG},
+                        .memory_budget_bytes = read.memory_budget_bytes};
   rlo_status status = RLO_OK;
   RLO_TRY_GOTO(RLO_CL(clRetainContext, context));
   made->cl_context = context;
@@ -203,11 +201,11 @@ rlo_status rlo_context_create(cl_context context,
   made->cl_device = device;
   RLO_TRY_GOTO(rlo__device_query(device, &made->device_info));
   RLO_TRY_GOTO(query_work_item_sizes(made));
-  rlo__device_get_name(device, made->device_name, sizeof made->device_name);
+  rlo__device_get_string(
+      device, CL_DEVICE_NAME, made->device_name, sizeof made->device_name);
   RLO_TRY_GOTO(init_planning(made));
   rlo__table_init(&made->buffers, offsetof(rlo__buffer_record, node));
   RLO_TRY_GOTO(rlo__mutex_init(&made->buffers_mutex));
-  made->memory_budget_bytes = read.memory_budget_bytes;
   if (made->memory_budget_bytes == 0) {
     int64_t memory_bytes = made->device_info.global_memory_bytes;
     made->memory_budget_bytes = memory_bytes - memory_bytes / 4;
@@ -351,22 +349,12 @@ const rlo_device_info *rlo_context_device_info(const rlo_context *context) {
 rlo_status rlo_context_get_stats(const rlo_context *context,
                                  rlo_context_stats *out_stats) {
   RLO_REQUIRE(context, out_stats);
-  rlo__program_cache_stats programs;
-  rlo__program_cache_get_stats(context->programs, &programs);
-  rlo__disk_cache_stats disk;
-  rlo__disk_cache_get_stats(context->disk, &disk);
-  const rlo_context_stats stats = {
-      .programs_built = programs.num_built,
-      .program_hits = programs.num_hits,
-      .kernels_created = programs.num_kernels_created,
-      .launches =
-          atomic_load_explicit(&context->launches, memory_order_relaxed),
-      .buffer_bytes =
-          atomic_load_explicit(&context->buffer_bytes, memory_order_relaxed),
-      .disk_hits = disk.num_hits,
-      .disk_misses = disk.num_misses,
-      .disk_rejects = disk.num_rejects,
-      .disk_writes = disk.num_writes};
+  rlo_context_stats stats = {.launches = atomic_load_explicit(
+                                 &context->launches, memory_order_relaxed),
+                             .buffer_bytes = atomic_load_explicit(
+                                 &context->buffer_bytes, memory_order_relaxed)};
+  rlo__program_cache_get_stats(context->programs, &stats);
+  rlo__disk_cache_get_stats(context->disk, &stats);
   return rlo__report_write("context stats",
                            "RLO_CONTEXT_STATS_INIT",
                            &stats,

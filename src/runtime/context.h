@@ -29,7 +29,8 @@ struct rlo_context {
   cl_context cl_context;
   cl_device_id cl_device;
   rlo_device_info device_info;
-  size_t max_work_item_sizes[3];
+  /** A device may have more than three dimensions; kernels use three. */
+  size_t max_work_item_sizes[16];
   char device_name[128];
   /** The process that created the context: drivers do not survive fork. */
   pid_t pid;

@@ -38,10 +38,6 @@ void rlo__platform_get_string(cl_platform_id platform,
   (void)snprintf(text, text_bytes, "%s", full);
 }
 
-void rlo__device_get_name(cl_device_id device, char *name, size_t name_bytes) {
-  rlo__device_get_string(device, CL_DEVICE_NAME, name, name_bytes);
-}
-
 /* --------------------------------------------------------------- its class */
 
 /** Intel's own driver, for its CPUs and for its GPUs; Mesa's is another. */
@@ -75,34 +71,6 @@ rlo__device_kind rlo__device_find_kind(const char *platform_name,
   return RLO__KIND_ACCELERATOR;
 }
 
-/** Features that the compilers of CPU devices have beyond OpenCL C 1.2.
- *  __has_builtin is true even where the compiler crashes on the builtin, so the
- *  features are known by trial: test_context compiles what is stated here, on
- *  each driver that it finds. */
-typedef struct device_extensions {
-  rlo__device_kind kind;
-  bool has_nontemporal_store, has_builtin_prefetch, has_vector_shuffle;
-} device_extensions;
-
-static const device_extensions known_extensions[] = {
-    /* 3.0 to 6.0. */
-    {RLO__KIND_POCL_CPU, true, true, true},
-    /* 2026.2. */
-    {RLO__KIND_INTEL_CPU, true, true, true},
-    /* 21.10: __builtin_prefetch ends it. */
-    {RLO__KIND_OCLGRIND, true, false, true},
-};
-
-static device_extensions extensions_of(rlo__device_kind kind) {
-  for (size_t i = 0; i < sizeof known_extensions / sizeof known_extensions[0];
-       ++i) {
-    if (known_extensions[i].kind == kind) {
-      return known_extensions[i];
-    }
-  }
-  return (device_extensions){.kind = kind};
-}
-
 /** The number behind a word; 0 if there is none. */
 static long number_behind(const char *word, const char *text) {
   const char *place = strstr(text, word);
@@ -124,13 +92,19 @@ void rlo__device_assess(const rlo__device_facts *facts, rlo_device_info *info) {
       CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
   rlo__device_kind kind = rlo__device_find_kind(
       facts->platform_name, facts->device_name, facts->type);
-  const device_extensions extensions = extensions_of(kind);
-  bool is_cpu = kind == RLO__KIND_POCL_CPU || kind == RLO__KIND_INTEL_CPU ||
-                kind == RLO__KIND_OCLGRIND || kind == RLO__KIND_OTHER_CPU;
+  /* Features that compilers made of clang have beyond OpenCL C 1.2.
+   * __has_builtin is true even where the compiler crashes on the builtin, so
+   * they are known by trial: test_context compiles what is stated here, on each
+   * driver that it finds. PoCL 3.0 to 6.0, Intel 2026.2, Oclgrind 21.10, which
+   * __builtin_prefetch ends. */
+  const bool is_clang = kind == RLO__KIND_POCL_CPU ||
+                        kind == RLO__KIND_INTEL_CPU ||
+                        kind == RLO__KIND_OCLGRIND;
+  const bool is_cpu = is_clang || kind == RLO__KIND_OTHER_CPU;
   info->device_class = is_cpu ? RLO_DEVICE_CLASS_CPU : RLO_DEVICE_CLASS_GPU;
-  info->has_nontemporal_store = extensions.has_nontemporal_store;
-  info->has_vector_shuffle = extensions.has_vector_shuffle;
-  info->has_builtin_prefetch = extensions.has_builtin_prefetch;
+  info->has_nontemporal_store = is_clang;
+  info->has_vector_shuffle = is_clang;
+  info->has_builtin_prefetch = is_clang && kind != RLO__KIND_OCLGRIND;
   info->near_cache_bytes = is_cpu ? facts->near_cache_bytes : 0;
   info->has_f64 = (facts->double_config & ieee) == ieee;
   info->has_f32_denormals = (facts->single_config & CL_FP_DENORM) != 0;
@@ -201,7 +175,8 @@ static rlo_status get_facts(cl_device_id device, rlo__device_facts *out) {
                            sizeof out->platform_version);
   const char *method = getenv("POCL_WORK_GROUP_METHOD");
   out->is_pocl_by_cbs = method != NULL && strcmp(method, "cbs") == 0;
-  rlo__device_get_name(device, out->device_name, sizeof out->device_name);
+  rlo__device_get_string(
+      device, CL_DEVICE_NAME, out->device_name, sizeof out->device_name);
 #ifdef _SC_LEVEL1_DCACHE_SIZE
   out->near_cache_bytes = rlo__max(sysconf(_SC_LEVEL1_DCACHE_SIZE), 0);
 #endif

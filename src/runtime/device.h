@@ -69,7 +69,4 @@ void rlo__platform_get_string(cl_platform_id platform,
                               char *text,
                               size_t text_bytes);
 
-/** The same of a device's name. */
-void rlo__device_get_name(cl_device_id device, char *name, size_t name_bytes);
-
 #endif

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/str.h"
 #include "base/thread.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
@@ -14,13 +15,8 @@
 enum { MAX_PLATFORMS = 64, MAX_DEVICES = 256 };
 
 /** Appends a name to a list of names, if there is room. */
-static void append_name(char *names, size_t names_bytes, const char *name) {
-  size_t length = strlen(names);
-  (void)snprintf(names + length,
-                 names_bytes - length,
-                 "%s%s",
-                 length == 0 ? "" : ", ",
-                 name);
+static void append_name(rlo__str *names, const char *name) {
+  rlo__str_printf(names, "%s%s", names->length == 0 ? "" : ", ", name);
 }
 
 /* ------------------------------------------------------------- the default */
@@ -98,7 +94,8 @@ static rlo_status describe(cl_platform_id platform,
                            CL_PLATFORM_NAME,
                            entry->platform_name,
                            sizeof entry->platform_name);
-  rlo__device_get_name(device, entry->device_name, sizeof entry->device_name);
+  rlo__device_get_string(
+      device, CL_DEVICE_NAME, entry->device_name, sizeof entry->device_name);
   rlo__device_get_string(device,
                          CL_DEVICE_VERSION,
                          entry->device_version,
@@ -159,18 +156,19 @@ static rlo_status append_platform(cl_platform_id platform,
 
 /** Drivers are installed, and none has a device. */
 static rlo_status fail_empty(const cl_platform_id *platforms, cl_uint count) {
-  char names[256] = "";
+  char text[256] = "";
+  rlo__str names = rlo__str_over(text, sizeof text);
   for (cl_uint i = 0; i < count; ++i) {
     char name[128];
     rlo__platform_get_string(platforms[i], CL_PLATFORM_NAME, name, sizeof name);
-    append_name(names, sizeof names, name);
+    append_name(&names, name);
   }
   return RLO_FAIL(
       RLO_NOT_FOUND,
       "no OpenCL platform has a device: %s %s installed and %s "
       "nothing that it can use, or a setting turns it off; PoCL needs "
       "a folder that it can make, which POCL_CACHE_DIR may name",
-      names,
+      rlo__str_text(&names),
       count == 1 ? "is" : "are",
       count == 1 ? "finds" : "find");
 }
@@ -276,10 +274,11 @@ rlo_status rlo_device_find(const char *name, int32_t *out_device_number) {
   rlo_device_entry *entries = NULL;
   int32_t count = 0;
   RLO_TRY(rlo__device_list(&entries, &count));
-  char names[256] = "";
+  char text[256] = "";
+  rlo__str names = rlo__str_over(text, sizeof text);
   const rlo_device_entry *best = NULL;
   for (int32_t i = 0; i < count; ++i) {
-    append_name(names, sizeof names, entries[i].device_name);
+    append_name(&names, entries[i].device_name);
     if (is_named(&entries[i], name) &&
         (best == NULL || is_preferred(&entries[i], best))) {
       best = &entries[i];
@@ -294,7 +293,7 @@ rlo_status rlo_device_find(const char *name, int32_t *out_device_number) {
                       "there %s %s",
                       name,
                       count == 1 ? "is" : "are",
-                      names);
+                      rlo__str_text(&names));
   }
   rlo__free(entries);
   return status;

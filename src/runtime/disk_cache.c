@@ -10,20 +10,17 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/file.h"
 #include "base/file_replace.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "base/str.h"
-#include "relayout/opencl.h"
 
 /** A temporary file older than this was left by a process that ended. */
 #define TEMP_LIFE_NANOS (INT64_C(3600) * 1000000000)
 
-enum { HASH_SEED = 2, HEAD_BYTES = sizeof(rlo__cache_entry_head) };
-
-static const rlo__cache_entry_head head_of_format = {
-    .magic = {'r', 'l', 'o', 'c', 'a', 'c', 'h', 'e'}, .version = 2};
+/** The version of the format: an entry of another one has another name. */
+enum { HASH_SEED = 3 };
 
 /* --------------------------------------------------------------------- keys */
 
@@ -68,33 +65,15 @@ void rlo__cache_key_deinit(rlo__cache_key *key) {
 rlo_status rlo__cache_entry_encode(const rlo__cache_key *key,
                                    const void *payload,
                                    size_t payload_bytes,
-                                   uint8_t **out_data,
-                                   size_t *out_bytes) {
-  *out_data = NULL;
-  *out_bytes = 0;
-  if (key->bytes > UINT32_MAX) {
-    return RLO_FAIL(RLO_OUT_OF_RANGE,
-                    "a key of %zu bytes is too much for an entry",
-                    key->bytes);
-  }
-  rlo__cache_entry_head head = head_of_format;
-  head.key_bytes = (uint32_t)key->bytes;
-  head.payload_bytes = payload_bytes;
-  rlo__str entry = rlo__str_growing();
-  rlo__str_append_bytes(&entry, (const char *)&head, HEAD_BYTES);
-  rlo__str_append_bytes(&entry, key->text, key->bytes);
-  rlo__str_append_bytes(&entry, payload, payload_bytes);
-  if (rlo__str_status(&entry) == RLO_OK) {
-    const rlo__hash128 hash =
-        rlo__cache_entry_hash(rlo__str_text(&entry), entry.length);
-    rlo__str_append_bytes(&entry, (const char *)&hash, sizeof hash);
-  }
-  const size_t bytes = entry.length;
-  char *data = NULL;
-  RLO_TRY(rlo__str_take(&entry, &data));
-  *out_data = (uint8_t *)data;
-  *out_bytes = bytes;
-  return RLO_OK;
+                                   rlo__str *out_entry) {
+  *out_entry = rlo__str_growing();
+  rlo__str_append_bytes(out_entry, key->text, key->bytes);
+  rlo__str_append_bytes(out_entry, payload, payload_bytes);
+  RLO_TRY(rlo__str_status(out_entry));
+  const rlo__hash128 hash =
+      rlo__cache_entry_hash(rlo__str_text(out_entry), out_entry->length);
+  rlo__str_append_bytes(out_entry, (const char *)&hash, sizeof hash);
+  return rlo__str_status(out_entry);
 }
 
 rlo_status rlo__cache_entry_decode(const rlo__cache_key *key,
@@ -102,35 +81,23 @@ rlo_status rlo__cache_entry_decode(const rlo__cache_key *key,
                                    size_t bytes,
                                    const uint8_t **out_payload,
                                    size_t *out_payload_bytes) {
+  rlo__hash128 hash;
   *out_payload = NULL;
   *out_payload_bytes = 0;
-  rlo__hash128 hash;
-  rlo__cache_entry_head head;
-  if (bytes < HEAD_BYTES + sizeof hash) {
+  if (bytes < sizeof hash) {
     return RLO_FAIL(RLO_DATA_LOSS, "%zu bytes are too few", bytes);
   }
-  /* First, so that the code below reads only bytes that were stored. */
   const size_t hash_at = bytes - sizeof hash;
   memcpy(&hash, data + hash_at, sizeof hash);
   if (!rlo__hash128_is_equal(hash, rlo__cache_entry_hash(data, hash_at))) {
     return RLO_FAIL(RLO_DATA_LOSS, "its %zu bytes have another hash", bytes);
   }
-  memcpy(&head, data, HEAD_BYTES);
-  if (memcmp(head.magic, head_of_format.magic, sizeof head.magic) != 0 ||
-      head.version != head_of_format.version) {
-    return RLO_FAIL(RLO_DATA_LOSS, "it has another format");
-  }
-  const size_t inner_bytes = hash_at - HEAD_BYTES;
-  if (head.key_bytes > inner_bytes ||
-      head.payload_bytes != inner_bytes - head.key_bytes) {
-    return RLO_FAIL(RLO_DATA_LOSS, "its parts do not make up its size");
-  }
-  if (head.key_bytes != key->bytes ||
-      memcmp(data + HEAD_BYTES, key->text, key->bytes) != 0) {
+  /* No key begins with another one: all have as many strings. */
+  if (hash_at < key->bytes || memcmp(data, key->text, key->bytes) != 0) {
     return RLO_FAIL(RLO_DATA_LOSS, "it is of another program or device");
   }
-  *out_payload = data + HEAD_BYTES + key->bytes;
-  *out_payload_bytes = (size_t)head.payload_bytes;
+  *out_payload = data + key->bytes;
+  *out_payload_bytes = hash_at - key->bytes;
   return RLO_OK;
 }
 
@@ -169,6 +136,19 @@ rlo_status rlo__disk_cache_default_path(char **out_path) {
   return rlo__str_take(&path, out_path);
 }
 
+/** Copies a path, or the default one for NULL. NULL: there is none. */
+static rlo_status choose_path(const char *path, char **out_path) {
+  *out_path = NULL;
+  if (path == NULL) {
+    return rlo__disk_cache_default_path(out_path);
+  }
+  if (path[0] == '\0') {
+    return RLO_OK;
+  }
+  *out_path = rlo__alloc_string(path);
+  return *out_path == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+}
+
 rlo_status rlo__disk_cache_create(const char *path,
                                   int64_t limit_bytes,
                                   uid_t owner,
@@ -179,22 +159,15 @@ rlo_status rlo__disk_cache_create(const char *path,
   if (cache == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  cache->limit_bytes = limit_bytes;
-  cache->owner = owner;
-  cache->log = log;
-  rlo_status status = RLO_OK;
-  if (path == NULL) {
-    RLO_TRY_GOTO(rlo__disk_cache_default_path(&cache->path));
-  } else if (path[0] != '\0') {
-    cache->path = rlo__alloc_string(path);
-    status = cache->path == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
-    RLO_TRY_GOTO(status);
+  *cache =
+      (rlo__disk_cache){.limit_bytes = limit_bytes, .owner = owner, .log = log};
+  rlo_status status = choose_path(path, &cache->path);
+  if (status != RLO_OK) {
+    rlo__disk_cache_destroy(cache);
+    return status;
   }
   *out_cache = cache;
   return RLO_OK;
-fail:
-  rlo__disk_cache_destroy(cache);
-  return status;
 }
 
 void rlo__disk_cache_destroy(rlo__disk_cache *cache) {
@@ -205,19 +178,15 @@ void rlo__disk_cache_destroy(rlo__disk_cache *cache) {
 }
 
 bool rlo__disk_cache_is_on(const rlo__disk_cache *cache) {
-  return cache->path != NULL;
+  return cache != NULL && cache->path != NULL;
 }
 
 void rlo__disk_cache_get_stats(const rlo__disk_cache *cache,
-                               rlo__disk_cache_stats *out_stats) {
-  *out_stats = (rlo__disk_cache_stats){
-      .num_hits = atomic_load_explicit(&cache->num_hits, memory_order_relaxed),
-      .num_misses =
-          atomic_load_explicit(&cache->num_misses, memory_order_relaxed),
-      .num_rejects =
-          atomic_load_explicit(&cache->num_rejects, memory_order_relaxed),
-      .num_writes =
-          atomic_load_explicit(&cache->num_writes, memory_order_relaxed)};
+                               rlo_context_stats *stats) {
+  stats->disk_hits = atomic_load(&cache->num_hits);
+  stats->disk_misses = atomic_load(&cache->num_misses);
+  stats->disk_rejects = atomic_load(&cache->num_rejects);
+  stats->disk_writes = atomic_load(&cache->num_writes);
 }
 
 /** Opens the directory. Failures are logged once; a directory that does not
@@ -246,11 +215,12 @@ static bool open_directory(rlo__disk_cache *cache,
 
 bool rlo__disk_cache_is_usable(rlo__disk_cache *cache) {
   rlo__directory directory;
-  if (!open_directory(cache, true, &directory)) {
-    return false;
+  bool is_usable =
+      rlo__disk_cache_is_on(cache) && open_directory(cache, true, &directory);
+  if (is_usable) {
+    rlo__directory_close(&directory);
   }
-  rlo__directory_close(&directory);
-  return true;
+  return is_usable;
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -290,33 +260,22 @@ bool rlo__disk_cache_load(rlo__disk_cache *cache,
                                      &out_found->payload,
                                      &out_found->payload_bytes);
   }
-  switch (status) {
-    case RLO_OK:
-      out_found->data = (uint8_t *)data;
-      rlo__directory_touch(&directory, key->name);
-      count(&cache->num_hits);
-      break;
-    case RLO_NOT_FOUND:
-    case RLO_OUT_OF_MEMORY:
-    case RLO_IO:
-      /* The entry is missing or cannot be read just now: that is no fault of
-       * the entry. */
-      count(&cache->num_misses);
-      break;
-    default:
-      remove_entry(cache, &directory, key, rlo_error_last()->message);
-      break;
-  }
-  if (status != RLO_OK) {
+  if (status == RLO_OK) {
+    out_found->data = (uint8_t *)data;
+    rlo__directory_touch(&directory, key->name);
+    count(&cache->num_hits);
+  } else {
     rlo__free(data);
+    /* An entry that is missing or cannot be read just now is not at fault. */
+    if (status == RLO_NOT_FOUND || status == RLO_OUT_OF_MEMORY ||
+        status == RLO_IO) {
+      count(&cache->num_misses);
+    } else {
+      remove_entry(cache, &directory, key, rlo_error_last()->message);
+    }
   }
   rlo__directory_close(&directory);
   return status == RLO_OK;
-}
-
-void rlo__disk_cache_found_deinit(rlo__disk_cache_found *found) {
-  rlo__free(found->data);
-  *found = (rlo__disk_cache_found){NULL, 0, NULL};
 }
 
 void rlo__disk_cache_reject(rlo__disk_cache *cache,
@@ -387,33 +346,25 @@ static rlo_status make_room(rlo__disk_cache *cache,
 static rlo_status store(rlo__disk_cache *cache,
                         const rlo__directory *directory,
                         const rlo__cache_key *key,
-                        const void *payload,
-                        size_t payload_bytes) {
-  uint8_t *data = NULL;
-  size_t bytes = 0;
-  RLO_TRY(rlo__cache_entry_encode(key, payload, payload_bytes, &data, &bytes));
-  rlo_status status = RLO_OK;
-  int64_t most_bytes = cache->limit_bytes < RLO__DISK_CACHE_MAX_ENTRY_BYTES
-                           ? cache->limit_bytes
-                           : RLO__DISK_CACHE_MAX_ENTRY_BYTES;
-  if (bytes > (uint64_t)most_bytes) {
-    status = RLO_FAIL(RLO_OUT_OF_RANGE,
-                      "it takes %zu bytes; the limit is %lld",
-                      bytes,
-                      (long long)most_bytes);
-    goto fail;
+                        const rlo__str *entry) {
+  const int64_t most_bytes =
+      rlo__min(cache->limit_bytes, RLO__DISK_CACHE_MAX_ENTRY_BYTES);
+  if (entry->length > (uint64_t)most_bytes) {
+    return RLO_FAIL(RLO_OUT_OF_RANGE,
+                    "it takes %zu bytes; the limit is %lld",
+                    entry->length,
+                    (long long)most_bytes);
   }
-  RLO_TRY_GOTO(make_room(cache, directory, (int64_t)bytes));
-  RLO_TRY_GOTO(rlo__directory_write(directory, key->name, data, bytes));
+  RLO_TRY(make_room(cache, directory, (int64_t)entry->length));
+  RLO_TRY(rlo__directory_write(
+      directory, key->name, rlo__str_text(entry), entry->length));
   count(&cache->num_writes);
   rlo__log(cache->log,
            RLO__LOG_DEBUG,
            "entry %s of the disk cache: %zu bytes written",
            key->name,
-           bytes);
-fail:
-  rlo__free(data);
-  return status;
+           entry->length);
+  return RLO_OK;
 }
 
 void rlo__disk_cache_store(rlo__disk_cache *cache,
@@ -421,38 +372,37 @@ void rlo__disk_cache_store(rlo__disk_cache *cache,
                            const void *payload,
                            size_t payload_bytes) {
   rlo__directory directory;
+  rlo__str entry;
   if (!open_directory(cache, true, &directory)) {
     return;
   }
-  if (store(cache, &directory, key, payload, payload_bytes) != RLO_OK) {
+  rlo_status status =
+      rlo__cache_entry_encode(key, payload, payload_bytes, &entry);
+  if (status == RLO_OK) {
+    status = store(cache, &directory, key, &entry);
+  }
+  if (status != RLO_OK) {
     rlo__log(cache->log,
              RLO__LOG_WARNING,
              "entry %s of the disk cache is not written: %s",
              key->name,
              rlo_error_last()->message);
   }
+  rlo__str_deinit(&entry);
   rlo__directory_close(&directory);
 }
 
 /* ------------------------------------------- what a user sees and deletes */
-
-/** Copies text, truncated to fit. */
-static void copy_cut(char *out_text, size_t capacity, const char *text) {
-  (void)snprintf(out_text, capacity, "%s", text);
-}
 
 /** Opens the directory at `path`, or the default one. @return also
  * RLO_NOT_FOUND if it does not exist. */
 static rlo_status find_directory(const char *path,
                                  rlo_cache_info *info,
                                  rlo__directory *out_directory) {
-  char *default_path = NULL;
-  if (path == NULL) {
-    RLO_TRY(rlo__disk_cache_default_path(&default_path));
-  }
-  const char *used_path = path != NULL ? path : default_path;
+  char *used_path = NULL;
+  RLO_TRY(choose_path(path, &used_path));
   rlo_status status = RLO_OK;
-  if (used_path == NULL || used_path[0] == '\0') {
+  if (used_path == NULL) {
     status = RLO_FAIL(RLO_NOT_FOUND,
                       "there is no cache directory%s",
                       path != NULL ? ""
@@ -464,8 +414,9 @@ static rlo_status find_directory(const char *path,
   } else {
     status = rlo__directory_open(used_path, geteuid(), false, out_directory);
   }
-  copy_cut(info->path, sizeof info->path, used_path != NULL ? used_path : "");
-  rlo__free(default_path);
+  (void)snprintf(
+      info->path, sizeof info->path, "%s", used_path != NULL ? used_path : "");
+  rlo__free(used_path);
   return status;
 }
 
@@ -510,7 +461,8 @@ static rlo_status look(const char *path,
   info.is_usable =
       status == RLO_OK || (status == RLO_NOT_FOUND && info.path[0] != '\0');
   if (!info.is_usable) {
-    copy_cut(info.reason, sizeof info.reason, rlo_error_last()->message);
+    (void)snprintf(
+        info.reason, sizeof info.reason, "%s", rlo_error_last()->message);
   }
   if (status == RLO_OK) {
     status = visit_entries(&directory, is_clearing, &info);

@@ -9,7 +9,8 @@
 
 #include "base/hash.h"
 #include "base/sentence.h"
-#include "relayout/status.h"
+#include "base/str.h"
+#include "relayout/opencl.h"
 
 /**
  * Compiled programs on disk, for later processes: a directory with one file per
@@ -22,12 +23,6 @@
  */
 typedef struct rlo__disk_cache rlo__disk_cache;
 
-typedef struct rlo__disk_cache_stats {
-  /** Entries found and used; not found; found but damaged or rejected by the
-   *  driver; written. */
-  int64_t num_hits, num_misses, num_rejects, num_writes;
-} rlo__disk_cache_stats;
-
 enum {
   /** Limit of one entry, whatever the limit of the directory is. */
   RLO__DISK_CACHE_MAX_ENTRY_BYTES = 256 * 1024 * 1024,
@@ -38,7 +33,7 @@ enum {
 /* --------------------------------------------------------- keys and entries */
 
 /** The source of a payload and its compiler: strings, each with its NUL, one
- *  after the other. Keys are equal if all their bytes are. */
+ *  after the other, as many in each key. */
 typedef struct rlo__cache_key {
   char *text;
   size_t bytes;
@@ -60,34 +55,23 @@ RLO_NODISCARD rlo_status rlo__cache_key_init(const char *const *strings,
 /** Accepts a zeroed key. */
 void rlo__cache_key_deinit(rlo__cache_key *key);
 
-/** The head of an entry; its numbers are little-endian, as those of every
- *  machine that the library runs on. The key, the payload (the binary of a
- *  program) and the hash of all bytes before follow. */
-typedef struct rlo__cache_entry_head {
-  /** "rlocache" */
-  char magic[8];
-  /** The version of this format: 2. */
-  uint32_t version;
-  uint32_t key_bytes;
-  uint64_t payload_bytes;
-} rlo__cache_entry_head;
+/* An entry is its key, the payload (the binary of a program) and the hash of
+ * all bytes before. */
 
 /** The hash of an entry's first `bytes` bytes, which stands behind them. */
 rlo__hash128 rlo__cache_entry_hash(const void *data, size_t bytes);
 
-/** Encodes an entry. *out_data is released with rlo__free.
- *  @return RLO_OK; RLO_OUT_OF_RANGE for a key of 4 GiB; RLO_OUT_OF_MEMORY. */
+/** Encodes an entry. *out_entry is to be released with rlo__str_deinit, on
+ *  failure too. @return RLO_OK; RLO_OUT_OF_MEMORY. */
 RLO_NODISCARD rlo_status rlo__cache_entry_encode(const rlo__cache_key *key,
                                                  const void *payload,
                                                  size_t payload_bytes,
-                                                 uint8_t **out_data,
-                                                 size_t *out_bytes);
+                                                 rlo__str *out_entry);
 
 /**
  * Finds the payload in an entry, exactly as it was stored.
  * @param out_payload  points into `data`.
- * @return RLO_OK; RLO_DATA_LOSS if the entry is damaged, or has another key or
- *         format.
+ * @return RLO_OK; RLO_DATA_LOSS if the entry is damaged or has another key.
  */
 RLO_NODISCARD rlo_status rlo__cache_entry_decode(const rlo__cache_key *key,
                                                  const uint8_t *data,
@@ -125,7 +109,7 @@ RLO_NODISCARD rlo_status rlo__disk_cache_create(const char *path,
 void rlo__disk_cache_destroy(rlo__disk_cache *cache);
 
 /** Returns whether the cache has a directory, which may still turn out to be
- *  unusable. */
+ *  unusable. False for NULL. */
 bool rlo__disk_cache_is_on(const rlo__disk_cache *cache);
 
 /** Returns whether the cache has a usable directory; creates it if necessary.
@@ -136,18 +120,15 @@ bool rlo__disk_cache_is_usable(rlo__disk_cache *cache);
 typedef struct rlo__disk_cache_found {
   const uint8_t *payload;
   size_t payload_bytes;
-  /** Holds the payload. */
+  /** Holds the payload; released with rlo__free. */
   uint8_t *data;
 } rlo__disk_cache_found;
 
-/** Looks for an entry. Returns true with *out_found, which the caller releases
- *  with rlo__disk_cache_found_deinit; deletes a damaged entry. Threads: safe,
- * as for all functions below. */
+/** Looks for an entry. Returns true with *out_found; deletes a damaged entry.
+ *  Threads: safe, as for all functions below. */
 bool rlo__disk_cache_load(rlo__disk_cache *cache,
                           const rlo__cache_key *key,
                           rlo__disk_cache_found *out_found);
-
-void rlo__disk_cache_found_deinit(rlo__disk_cache_found *found);
 
 /** Deletes an entry that the driver rejected. Logs `why`. */
 void rlo__disk_cache_reject(rlo__disk_cache *cache,
@@ -160,7 +141,8 @@ void rlo__disk_cache_store(rlo__disk_cache *cache,
                            const void *payload,
                            size_t payload_bytes);
 
+/** Sets the counters of the disk cache. */
 void rlo__disk_cache_get_stats(const rlo__disk_cache *cache,
-                               rlo__disk_cache_stats *out_stats);
+                               rlo_context_stats *stats);
 
 #endif

@@ -228,11 +228,11 @@ rlo_status rlo_enqueue(rlo_plan *plan,
                     "rlo_enqueue_operands takes them",
                     (long long)plan->info.index_bytes);
   }
-  rlo_operands operands = RLO_OPERANDS_INIT;
-  operands.src = src;
-  operands.src_offset_bytes = src_offset_bytes;
-  operands.dst = dst;
-  operands.dst_offset_bytes = dst_offset_bytes;
+  const rlo_operands operands = {.struct_size = sizeof operands,
+                                 .src = src,
+                                 .src_offset_bytes = src_offset_bytes,
+                                 .dst = dst,
+                                 .dst_offset_bytes = dst_offset_bytes};
   const submission to = {queue, num_wait, wait_list, out_event};
   return enqueue(plan, &operands, &to);
 }

@@ -10,6 +10,7 @@
 #include "base/threshold.h"
 #include "ir/problem.h"
 #include "runtime/cl_error.h"
+#include "runtime/command_log.h"
 
 enum {
   /** Enough rounds to distinguish 2 % of a short kernel on a machine with
@@ -99,13 +100,6 @@ double rlo__timing_choose(double host_nanos, double device_nanos) {
   return is_believed ? device_nanos : host_nanos;
 }
 
-static cl_ulong time_of(cl_event event, cl_profiling_info what) {
-  cl_ulong nanos = 0;
-  cl_int code =
-      clGetEventProfilingInfo(event, what, sizeof nanos, &nanos, NULL);
-  return code == CL_SUCCESS ? nanos : 0;
-}
-
 /** Runs a launch once, which is built before.
  *  @param out_nanos  by the device's clock; where that is not believed, or
  *                    unknown, by the host's. */
@@ -120,11 +114,10 @@ static rlo_status run_once(const bench *b,
   RLO_TRY(rlo__planned_enqueue(planned, &target));
   rlo_status status = RLO_CL(clWaitForEvents, 1, &event);
   *out_nanos = (rlo__clock_seconds() - begun) * 1e9;
-  const cl_ulong device_begin = time_of(event, CL_PROFILING_COMMAND_START);
-  const cl_ulong device_end = time_of(event, CL_PROFILING_COMMAND_END);
-  if (device_begin > 0 && device_end > device_begin) {
-    *out_nanos =
-        rlo__timing_choose(*out_nanos, (double)(device_end - device_begin));
+  rlo__command_times times;
+  if (rlo__commands_measure(&event, 1, &times) && times.first_begin > 0 &&
+      times.total > 0) {
+    *out_nanos = rlo__timing_choose(*out_nanos, (double)times.total);
   }
   clReleaseEvent(event);
   return status;
@@ -266,16 +259,6 @@ static rlo_status take_sample(const contest *c, contender *one) {
   return RLO_OK;
 }
 
-/** Plans a contender, while there is time for more. */
-static rlo_status begin(contest *c, int32_t index) {
-  return index > 0 && is_over(c, BUILDING_SHARE)
-             ? RLO_UNSUPPORTED
-             : rlo__planned_of_launch(c->bench.context,
-                                      &c->candidates[index].launch,
-                                      NULL,
-                                      &c->contenders[index].planned);
-}
-
 /** Returns the fastest that is left; the first, unless one gains enough. */
 static int32_t find_best(const contest *c) {
   const contender *all = c->contenders;
@@ -289,11 +272,19 @@ static int32_t find_best(const contest *c) {
   return best;
 }
 
-/** The first contender must run; any other that the device cannot build or run
- *  is out. */
+/** The first contender must run; any other that the device cannot build or run,
+ *  or for which there is no time, is out. */
 static rlo_status take_turn(contest *c, int32_t index) {
   contender *one = &c->contenders[index];
-  rlo_status status = one->planned == NULL ? begin(c, index) : RLO_OK;
+  rlo_status status = RLO_OK;
+  if (one->planned == NULL) {
+    status = index > 0 && is_over(c, BUILDING_SHARE)
+                 ? RLO_UNSUPPORTED
+                 : rlo__planned_of_launch(c->bench.context,
+                                          &c->candidates[index].launch,
+                                          NULL,
+                                          &one->planned);
+  }
   if (status == RLO_OK) {
     status = take_sample(c, one);
   }

@@ -105,15 +105,13 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
                                 const rlo__operand_need *need,
                                 rlo__operand *operand) {
   const char *side = side_names[need->side];
-  cl_mem memory = operand->memory;
-  const int64_t offset_bytes = operand->offset_bytes;
   *operand = (rlo__operand){
-      .memory = memory,
-      .offset_bytes = offset_bytes,
+      .memory = operand->memory,
+      .offset_bytes = operand->offset_bytes,
       .side = need->side,
       .num_bytes = need->bytes,
       .alignment_bytes = context->device_info.base_alignment_bytes};
-  if (memory == NULL) {
+  if (operand->memory == NULL) {
     if (need->bytes > 0) {
       return RLO_FAIL(RLO_INVALID_ARGUMENT,
                       "the %s buffer is NULL; %lld bytes are needed",
@@ -123,7 +121,7 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
     return RLO_OK;
   }
   memory_facts own;
-  RLO_TRY(query(memory, &own));
+  RLO_TRY(query(operand->memory, &own));
   if (own.type != CL_MEM_OBJECT_BUFFER) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "the %s is a memory object of type 0x%x and not a buffer",
@@ -136,12 +134,12 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
                     side);
   }
   memory_facts root = own;
-  operand->root = memory;
-  operand->begin_bytes = offset_bytes;
+  operand->root = operand->memory;
+  operand->begin_bytes = operand->offset_bytes;
   if (own.parent != NULL) {
     size_t origin_bytes = 0;
     RLO_TRY(RLO_CL(clGetMemObjectInfo,
-                   memory,
+                   operand->memory,
                    CL_MEM_OFFSET,
                    sizeof origin_bytes,
                    &origin_bytes,
@@ -150,7 +148,7 @@ rlo_status rlo__operand_resolve(const rlo_context *context,
     operand->root = own.parent;
     operand->begin_bytes += (int64_t)origin_bytes;
   }
-  RLO_TRY(check_range(need, offset_bytes, own.bytes));
+  RLO_TRY(check_range(need, operand->offset_bytes, own.bytes));
   RLO_TRY(check_access(need, own.flags, root.flags));
 
   uint64_t address = (uint64_t)operand->begin_bytes;

@@ -34,6 +34,13 @@ typedef struct step_request {
   rlo__operand_side src, dst, indices;
 } step_request;
 
+/** Working memory of a plan of several steps. */
+typedef struct workspace {
+  rlo__sum_parts parts;
+  rlo_problem problem;
+  rlo__launch launch;
+} workspace;
+
 static int64_t whole_bytes(int64_t bits) {
   return bits > 0 && bits % 8 == 0 ? bits / 8 : 1;
 }
@@ -45,11 +52,9 @@ static int64_t element_alignment(int32_t unit_bits) {
 }
 
 /** Adds a step, which takes over what was planned for it. */
-static rlo__plan_step *add_step(rlo_plan *plan, const rlo__decided *decided) {
-  rlo__plan_step *step = &plan->steps[plan->num_steps++];
+static void add_step(rlo_plan *plan, const rlo__plan_step *step) {
+  plan->steps[plan->num_steps++] = *step;
   plan->info.num_steps = plan->num_steps;
-  step->aligned = *decided;
-  return step;
 }
 
 /** Describes the plan by its last step. */
@@ -116,12 +121,13 @@ static rlo_status add_problem(rlo_plan *plan, const step_request *r) {
     rlo__planned_release(decided.planned);
     return RLO_OK;
   }
-  rlo__plan_step *step = add_step(plan, &decided);
-  step->src = r->src;
-  step->dst = r->dst;
-  step->indices = r->indices;
-  step->terms = terms;
-  step->has_one = r->options->is_aligned;
+  add_step(plan,
+           &(rlo__plan_step){.src = r->src,
+                             .dst = r->dst,
+                             .indices = r->indices,
+                             .aligned = decided,
+                             .terms = terms,
+                             .has_one = r->options->is_aligned});
   return RLO_OK;
 }
 
@@ -133,11 +139,12 @@ static rlo_status add_launch(rlo_plan *plan,
   rlo__decided decided = {.planned = NULL};
   RLO_TRY(
       rlo__planned_of_launch(plan->context, launch, NULL, &decided.planned));
-  rlo__plan_step *step = add_step(plan, &decided);
-  step->src = src;
-  step->dst = dst;
-  step->indices = RLO__OPERAND_NONE;
-  step->has_one = true;
+  add_step(plan,
+           &(rlo__plan_step){.src = src,
+                             .dst = dst,
+                             .indices = RLO__OPERAND_NONE,
+                             .aligned = decided,
+                             .has_one = true});
   return RLO_OK;
 }
 
@@ -175,18 +182,6 @@ static rlo_status add_order(rlo_plan *plan,
   return RLO_OK;
 }
 
-/** Calls add_order with working memory. */
-static rlo_status plan_order(rlo_plan *plan, const rlo__segment_ids *ids) {
-  rlo__launch *launch = rlo__alloc(sizeof *launch);
-  if (launch == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo_status status = add_order(plan, ids, launch);
-  rlo__launch_deinit(launch);
-  rlo__free(launch);
-  return status;
-}
-
 /* ------------------------------------------------------------ sums in parts */
 
 /** Adds the problem of the whole parts, or of the last one. */
@@ -210,15 +205,8 @@ static rlo_status add_parts(rlo_plan *plan,
   return add_problem(plan, &request);
 }
 
-/** Working memory for the parts of a sum. */
-typedef struct sum_workspace {
-  rlo__sum_parts parts;
-  rlo_problem problem;
-  rlo__launch launch;
-} sum_workspace;
-
 /** Adds the launch that adds up the parts. */
-static rlo_status add_total(rlo_plan *plan, sum_workspace *w) {
+static rlo_status add_total(rlo_plan *plan, workspace *w) {
   const rlo_device_info *device = &plan->context->device_info;
   RLO_TRY(rlo__sum_parts_emit(&w->parts, device, 1, &w->launch));
   RLO_TRY(add_launch(plan, &w->launch, RLO__OPERAND_SCRATCH, RLO__OPERAND_DST));
@@ -227,11 +215,12 @@ static rlo_status add_total(rlo_plan *plan, sum_workspace *w) {
   return set_launch(plan, &w->launch);
 }
 
+/** Adds the steps of a sum that is cut into parts, if it is to be cut. */
 static rlo_status plan_parts(rlo_plan *plan,
                              const rlo_problem *problem,
                              const rlo_plan_options *options,
                              const rlo__sum_limits *limits,
-                             sum_workspace *w,
+                             workspace *w,
                              bool *out_is_cut) {
   rlo__problem_copy(problem, &w->problem);
   const rlo__plan_request request = {.problem = &w->problem,
@@ -254,27 +243,6 @@ static rlo_status plan_parts(rlo_plan *plan,
   return add_total(plan, w);
 }
 
-/** Adds the steps of a sum that is cut into parts, if it is to be cut. */
-static rlo_status try_parts(rlo_plan *plan,
-                            const rlo_problem *problem,
-                            const rlo_plan_options *options,
-                            const rlo__sum_limits *limits,
-                            bool *out_is_cut) {
-  *out_is_cut = false;
-  if (!rlo__sum_parts_are_allowed(problem, options)) {
-    return RLO_OK;
-  }
-  sum_workspace *w = rlo__alloc_unset(sizeof *w);
-  if (w == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  rlo__launch_init(&w->launch);
-  rlo_status status = plan_parts(plan, problem, options, limits, w, out_is_cut);
-  rlo__launch_deinit(&w->launch);
-  rlo__free(w);
-  return status;
-}
-
 /* ----------------------------------------------------------------- creating */
 
 /** Creates a plan without operands and with room for steps. */
@@ -289,12 +257,14 @@ static rlo_status create_plan(rlo_context *context,
   }
   atomic_init(&plan->num_references, 1);
   plan->context = rlo__context_ref(context);
-  plan->info.family = "none";
-  plan->info.schedule = rlo__schedules[0].name;
-  plan->info.device_class = options->device_class != RLO_DEVICE_CLASS_AUTO
-                                ? options->device_class
-                                : context->device_info.device_class;
-  plan->info.parameters = "";
+  plan->info = (rlo_plan_info){
+      .struct_size = sizeof plan->info,
+      .family = "none",
+      .schedule = rlo__schedules[0].name,
+      .device_class = options->device_class != RLO_DEVICE_CLASS_AUTO
+                          ? options->device_class
+                          : context->device_info.device_class,
+      .parameters = ""};
   *out_plan = plan;
   return RLO_OK;
 }
@@ -323,7 +293,8 @@ static void set_operands(rlo_plan *plan,
 static rlo_status fill_from_problem(rlo_plan *plan,
                                     const rlo_problem *problem,
                                     const rlo_plan_options *options,
-                                    const rlo__sum_limits *limits) {
+                                    const rlo__sum_limits *limits,
+                                    workspace *w) {
   bool is_cut = false;
   bool loads = rlo_problem_loads(problem);
   plan->info.src_bytes = problem->src_bytes;
@@ -331,7 +302,9 @@ static rlo_status fill_from_problem(rlo_plan *plan,
   plan->info.read_bytes = problem->read_bytes;
   plan->info.written_bytes = problem->written_bytes;
   plan->info.index_bytes = loads ? problem->index_bytes : 0;
-  RLO_TRY(try_parts(plan, problem, options, limits, &is_cut));
+  if (w != NULL) {
+    RLO_TRY(plan_parts(plan, problem, options, limits, w, &is_cut));
+  }
   set_operands(plan,
                whole_bytes(problem->unit_bits),
                loads ? problem->index_bits / 8 : 0,
@@ -378,14 +351,15 @@ static rlo_status add_segment_problems(rlo_plan *plan,
 
 static rlo_status fill_from_segment_sum(rlo_plan *plan,
                                         const rlo_segment_sum *sum,
-                                        const rlo_plan_options *options) {
+                                        const rlo_plan_options *options,
+                                        workspace *w) {
   const rlo__segment_ids *ids = &sum->ids;
   plan->info.src_bytes = sum->sizes.src_bytes;
   plan->info.index_bytes = sum->sizes.ids_bytes;
   plan->info.dst_bytes = sum->sizes.dst_bytes;
   if (ids->rows > 0 && ids->segments > 0 &&
       rlo_problem_list_count(sum->problems) > 0) {
-    RLO_TRY(plan_order(plan, ids));
+    RLO_TRY(add_order(plan, ids, &w->launch));
   }
   RLO_TRY(add_segment_problems(plan, sum, options));
   set_operands(plan,
@@ -409,15 +383,22 @@ static rlo_status create(rlo_context *context,
   RLO_TRY(rlo__plan_options_read(&options, &known));
   options = &known;
   rlo_plan *plan = NULL;
+  workspace *w = NULL;
   const int32_t max_steps = problem == NULL ? RLO__PLAN_MAX_STEPS
                             : rlo__sum_parts_are_allowed(problem, options)
                                 ? RLO__PLAN_PART_STEPS
                                 : 1;
   RLO_TRY(create_plan(context, options, max_steps, &plan));
   rlo_status status = RLO_OK;
+  if (max_steps > 1) {
+    w = rlo__alloc_unset(sizeof *w);
+    status = w == NULL ? RLO_OUT_OF_MEMORY : RLO_OK;
+    RLO_TRY_GOTO(status);
+    rlo__launch_init(&w->launch);
+  }
   RLO_TRY_GOTO(problem != NULL
-                   ? fill_from_problem(plan, problem, options, limits)
-                   : fill_from_segment_sum(plan, sum, options));
+                   ? fill_from_problem(plan, problem, options, limits, w)
+                   : fill_from_segment_sum(plan, sum, options, w));
   rlo__log(&context->log,
            RLO__LOG_DEBUG,
            "planned %s%s%s, %d steps",
@@ -428,6 +409,10 @@ static rlo_status create(rlo_context *context,
   *out_plan = plan;
   plan = NULL;
 fail:
+  if (w != NULL) {
+    rlo__launch_deinit(&w->launch);
+    rlo__free(w);
+  }
   rlo_plan_release(plan);
   return status;
 }

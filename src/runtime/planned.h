@@ -2,7 +2,19 @@
 #ifndef RLO_RUNTIME_PLANNED_H
 #define RLO_RUNTIME_PLANNED_H
 
-#include "runtime/launch_enqueue.h"
+#include "runtime/context.h"
+
+/** The queue, the memories and the events of one enqueue. The memories are
+ *  borrowed and may be NULL where the launch reads or writes no bytes. */
+typedef struct rlo__launch_target {
+  cl_command_queue queue;
+  cl_mem src, dst, indices;
+  int64_t src_offset_bytes, dst_offset_bytes, index_offset_bytes;
+  cl_uint num_wait;
+  const cl_event *wait_list;
+  /** NULL: no event is created. */
+  cl_event *out_event;
+} rlo__launch_target;
 
 /** The conditions for which a launch of a problem is planned: numbers, which
  * begin the key of what was planned. */

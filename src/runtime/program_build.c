@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/program_build.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,10 +11,46 @@
 #include "relayout/version.h"
 #include "runtime/cl_error.h"
 #include "runtime/device.h"
-#include "runtime/pocl_binary.h"
 
-/** A context of more devices stores no binaries. */
-enum { MAX_DEVICES = 64 };
+enum {
+  /** A context of more devices stores no binaries. */
+  MAX_DEVICES = 64,
+  NUM_WORDS = 256
+};
+
+/* -------------------------------------------------------------------- PoCL */
+
+/** Held while a binary is being read. Guards num_contexts. */
+static rlo__mutex asking = RLO__MUTEX_INIT;
+static int32_t num_contexts;
+
+/** One bit per hash of a program, modulo the number of bits. */
+static atomic_uint_least64_t built[NUM_WORDS];
+
+void rlo__pocl_binary_count_contexts(int32_t by) {
+  rlo__mutex_lock(&asking);
+  num_contexts += by;
+  rlo__mutex_unlock(&asking);
+}
+
+bool rlo__pocl_binary_begin_asking(void) {
+  rlo__mutex_lock(&asking);
+  bool is_alone = num_contexts == 1;
+  if (!is_alone) {
+    rlo__mutex_unlock(&asking);
+  }
+  return is_alone;
+}
+
+void rlo__pocl_binary_end_asking(void) {
+  rlo__mutex_unlock(&asking);
+}
+
+bool rlo__pocl_binary_note(const rlo__program_spec *spec) {
+  uint64_t place = rlo__codegen_hash(spec);
+  uint64_t bit = UINT64_C(1) << (place % 64);
+  return (atomic_fetch_or(&built[place / 64 % NUM_WORDS], bit) & bit) == 0;
+}
 
 /* ----------------------------------------------------------------- identity */
 
@@ -58,9 +95,6 @@ static rlo_status append_identity(rlo__str *out, cl_device_id device) {
 }
 
 rlo_status rlo__program_builder_init(rlo__program_builder *builder) {
-  builder->identity = NULL;
-  builder->is_pocl = false;
-  builder->is_pocl_3_1 = false;
   rlo__str identity = rlo__str_growing();
   rlo_status status = append_identity(&identity, builder->device);
   if (status != RLO_OK) {
@@ -73,18 +107,16 @@ rlo_status rlo__program_builder_init(rlo__program_builder *builder) {
   builder->is_pocl_3_1 =
       builder->is_pocl && strstr(builder->identity, "PoCL 3.1") != NULL;
   if (builder->is_pocl) {
-    rlo__pocl_binary_enter();
+    rlo__pocl_binary_count_contexts(1);
   }
   return RLO_OK;
 }
 
 void rlo__program_builder_deinit(rlo__program_builder *builder) {
   if (builder->is_pocl) {
-    rlo__pocl_binary_leave();
-    builder->is_pocl = false;
+    rlo__pocl_binary_count_contexts(-1);
   }
   rlo__free(builder->identity);
-  builder->identity = NULL;
 }
 
 static rlo_status make_key(const rlo__program_builder *builder,
@@ -106,29 +138,20 @@ static rlo_status fail_build(const rlo__program_builder *builder,
                              const rlo__program_spec *spec,
                              cl_program program,
                              cl_int code) {
-  char *log = NULL;
   size_t log_bytes = 0;
-  if (clGetProgramBuildInfo(program,
-                            builder->device,
-                            CL_PROGRAM_BUILD_LOG,
-                            0,
-                            NULL,
-                            &log_bytes) == CL_SUCCESS &&
-      log_bytes > 0) {
-    log = rlo__alloc(log_bytes + 1);
-    if (log != NULL && clGetProgramBuildInfo(program,
-                                             builder->device,
-                                             CL_PROGRAM_BUILD_LOG,
-                                             log_bytes,
-                                             log,
-                                             NULL) != CL_SUCCESS) {
-      log[0] = '\0';
-    }
+  (void)clGetProgramBuildInfo(
+      program, builder->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &log_bytes);
+  /* Zeros, should the second call fail. */
+  char *log = rlo__alloc(log_bytes + 1);
+  if (log != NULL) {
+    (void)clGetProgramBuildInfo(
+        program, builder->device, CL_PROGRAM_BUILD_LOG, log_bytes, log, NULL);
   }
   const char *text = log != NULL ? log : "";
   text += strspn(text, " \t\r\n");
   char device_name[128];
-  rlo__device_get_name(builder->device, device_name, sizeof device_name);
+  rlo__device_get_string(
+      builder->device, CL_DEVICE_NAME, device_name, sizeof device_name);
   rlo_status status = rlo__status_fail_cl(RLO_BUILD_FAILED,
                                           "clBuildProgram",
                                           code,
@@ -139,10 +162,10 @@ static rlo_status fail_build(const rlo__program_builder *builder,
                                           rlo__cl_error_name(code),
                                           (int)strcspn(text, "\r\n"),
                                           text);
-  if (log != NULL) {
+  if (log_bytes > 0 && log != NULL) {
     rlo__status_set_build_log(log, strlen(log));
-    rlo__free(log);
   }
+  rlo__free(log);
   return status;
 }
 
@@ -267,7 +290,7 @@ static cl_program load(const rlo__program_builder *builder,
       program = NULL;
     }
   }
-  rlo__disk_cache_found_deinit(&found);
+  rlo__free(found.data);
   return program;
 }
 
@@ -351,27 +374,35 @@ static bool is_to_be_stored(const rlo__program_builder *builder,
                             bool is_new) {
   /* PoCL takes as long for the binary as for a first launch, and must not be
    * asked for the binary of a program that may be in flight. */
-  if (builder->is_pocl && (priority == RLO__BUILD_FOREGROUND || !is_new)) {
-    return false;
-  }
-  return rlo__disk_cache_is_usable(builder->disk);
+  return (!builder->is_pocl || (priority == RLO__BUILD_BACKGROUND && is_new)) &&
+         rlo__disk_cache_is_usable(builder->disk);
 }
 
-/** Builds a program with the disk cache. */
-static rlo_status build_cached(const rlo__program_builder *builder,
-                               const rlo__program_spec *spec,
-                               rlo__build_priority priority,
-                               bool is_new,
-                               cl_program *out_program,
-                               bool *out_is_from_disk) {
-  rlo__cache_key key;
-  RLO_TRY(make_key(builder, spec, &key));
-  *out_program = load(builder, spec->kernel_name, &key);
+rlo_status rlo__program_build(const rlo__program_builder *builder,
+                              const rlo__program_spec *spec,
+                              rlo__build_priority priority,
+                              cl_program *out_program,
+                              bool *out_is_from_disk) {
+  const double begun = rlo__clock_seconds();
+  const bool is_new = !builder->is_pocl || rlo__pocl_binary_note(spec);
+  rlo__cache_key key = {0};
+  *out_program = NULL;
+  if (rlo__disk_cache_is_on(builder->disk)) {
+    RLO_TRY(make_key(builder, spec, &key));
+    *out_program = load(builder, spec->kernel_name, &key);
+  }
   *out_is_from_disk = *out_program != NULL;
-  rlo_status status = RLO_OK;
-  if (!*out_is_from_disk) {
-    status = build_source(builder, spec, out_program);
-    if (status == RLO_OK && is_to_be_stored(builder, priority, is_new) &&
+  rlo_status status =
+      *out_is_from_disk ? RLO_OK : build_source(builder, spec, out_program);
+  if (status == RLO_OK) {
+    rlo__log(builder->log,
+             RLO__LOG_DEBUG,
+             "%s %s in %.1f ms: %s",
+             *out_is_from_disk ? "loaded" : "built",
+             spec->kernel_name,
+             (rlo__clock_seconds() - begun) * 1e3,
+             spec->options);
+    if (!*out_is_from_disk && is_to_be_stored(builder, priority, is_new) &&
         store(builder, &key, *out_program) != RLO_OK) {
       rlo__log(builder->log,
                RLO__LOG_WARNING,
@@ -382,29 +413,4 @@ static rlo_status build_cached(const rlo__program_builder *builder,
   }
   rlo__cache_key_deinit(&key);
   return status;
-}
-
-rlo_status rlo__program_build(const rlo__program_builder *builder,
-                              const rlo__program_spec *spec,
-                              rlo__build_priority priority,
-                              cl_program *out_program,
-                              bool *out_is_from_disk) {
-  const double begun = rlo__clock_seconds();
-  *out_program = NULL;
-  *out_is_from_disk = false;
-  bool is_new = !builder->is_pocl || rlo__pocl_binary_note(spec);
-  if (builder->disk != NULL && rlo__disk_cache_is_on(builder->disk)) {
-    RLO_TRY(build_cached(
-        builder, spec, priority, is_new, out_program, out_is_from_disk));
-  } else {
-    RLO_TRY(build_source(builder, spec, out_program));
-  }
-  rlo__log(builder->log,
-           RLO__LOG_DEBUG,
-           "%s %s in %.1f ms: %s",
-           *out_is_from_disk ? "loaded" : "built",
-           spec->kernel_name,
-           (rlo__clock_seconds() - begun) * 1e3,
-           spec->options);
-  return RLO_OK;
 }

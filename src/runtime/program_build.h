@@ -2,9 +2,44 @@
 #ifndef RLO_RUNTIME_PROGRAM_BUILD_H
 #define RLO_RUNTIME_PROGRAM_BUILD_H
 
+#include <stdbool.h>
+
 #include "codegen/codegen.h"
 #include "relayout/opencl.h"
 #include "runtime/disk_cache.h"
+
+/* ------------------------------------------------------------------- PoCL */
+
+/*
+ * When the binary of a program may be queried from PoCL.
+ *
+ * PoCL answers by compiling the kernel once more, for work-groups of any size.
+ * PoCL 3.1 stores compiled kernels in one list of the process, and
+ * distinguishes the two kernels when a launch begins, but not when it ends: if
+ * the second one was added in between, the end of the launch releases the wrong
+ * one and aborts the process (pocl_release_dlhandle_cache, fixed in 6.0).
+ *
+ * So the same program must not be in flight anywhere in the process. The state
+ * here is therefore the process's. It errs on the side of not asking, which
+ * costs another process some time.
+ */
+
+/** `by` more contexts are on PoCL, or fewer. Waits while a binary is being
+ * read. Threads: safe, as all functions here. */
+void rlo__pocl_binary_count_contexts(int32_t by);
+
+/** Records that a program is being built in this process. Returns true if
+ *  certainly no equal one was built before, so that none is in flight. */
+bool rlo__pocl_binary_note(const rlo__program_spec *spec);
+
+/** Returns true if no second context could build and launch the program
+ *  meanwhile. Then the caller reads the binary and calls
+ *  rlo__pocl_binary_end_asking; it must not call user code in between, which
+ *  might create a context. */
+bool rlo__pocl_binary_begin_asking(void);
+void rlo__pocl_binary_end_asking(void);
+
+/* --------------------------------------------------------------- builders */
 
 /** Builds programs for one device, from source or from the disk cache. All but
  *  the identity is borrowed. */
@@ -17,8 +52,7 @@ typedef struct rlo__program_builder {
   /** Text that a binary depends on besides the program itself: the library's
    *  version, and the names of platform, device and driver. */
   char *identity;
-  /** The device is PoCL's: runtime/pocl_binary.h restricts when its binaries
-   *  can be read. */
+  /** The device is PoCL's: its binaries cannot always be read. */
   bool is_pocl;
   /** The version that is known to compile a kernel three times. */
   bool is_pocl_3_1;

@@ -74,9 +74,7 @@ static entry *create_entry(rlo__program_cache *cache,
   if (e == NULL) {
     return NULL;
   }
-  e->cache = cache;
-  e->num_users = 1;
-  e->spec = *spec;
+  *e = (entry){.cache = cache, .num_users = 1, .spec = *spec};
   e->spec.options = rlo__alloc_string(spec->options);
   if (e->spec.options == NULL || rlo__mutex_init(&e->mutex) != RLO_OK) {
     destroy_entry(e);
@@ -298,11 +296,11 @@ void rlo__program_cache_destroy(rlo__program_cache *cache) {
 }
 
 void rlo__program_cache_get_stats(rlo__program_cache *cache,
-                                  rlo__program_cache_stats *out_stats) {
+                                  rlo_context_stats *stats) {
   rlo__mutex_lock(&cache->mutex);
-  out_stats->num_built = cache->num_built;
-  out_stats->num_hits = cache->num_hits;
+  stats->programs_built = cache->num_built;
+  stats->program_hits = cache->num_hits;
   rlo__mutex_unlock(&cache->mutex);
-  out_stats->num_kernels_created =
+  stats->kernels_created =
       atomic_load_explicit(&cache->num_kernels_created, memory_order_relaxed);
 }

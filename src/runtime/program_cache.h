@@ -40,14 +40,6 @@ typedef struct rlo__pooled_kernel {
   struct rlo__pooled_kernel *next;
 } rlo__pooled_kernel;
 
-typedef struct rlo__program_cache_stats {
-  /** Built from source. */
-  int64_t num_built;
-  /** Found in memory. */
-  int64_t num_hits;
-  int64_t num_kernels_created;
-} rlo__program_cache_stats;
-
 /** @param builder  its borrowed parts are set, which must outlive the cache.
  *  @param max_idle  limit of unused programs; beyond it, the one unused for
  *                   longest is released.
@@ -90,7 +82,8 @@ RLO_NODISCARD rlo_status rlo__program_take_kernel(
 void rlo__program_give_kernel(rlo__program *program,
                               rlo__pooled_kernel *kernel);
 
+/** Sets the counters of programs and kernels. */
 void rlo__program_cache_get_stats(rlo__program_cache *cache,
-                                  rlo__program_cache_stats *out_stats);
+                                  rlo_context_stats *stats);
 
 #endif

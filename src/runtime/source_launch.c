@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/str.h"
 #include "runtime/cl_error.h"
 #include "runtime/command_log.h"
 
@@ -127,15 +128,8 @@ static rlo_status check_count(const rlo__kernel_parameters *parameters,
                   missing->type);
 }
 
-/* Returns whether a type is `word`, or a vector of it: "float", "float4". */
-static bool is_type(const char *type, const char *word) {
-  size_t length = strlen(word);
-  return strncmp(type, word, length) == 0 &&
-         strspn(type + length, "0123456789") == strlen(type + length);
-}
-
-/* Returns whether a type is one of OpenCL C's by its name. A typedef may be
- * any. */
+/* Returns whether a type is one of OpenCL C's by its name, or a vector of it:
+ * "float", "float4". A typedef may be any. */
 static bool is_built_in(const char *type) {
   static const char *const words[] = {"bool",
                                       "char",
@@ -150,8 +144,10 @@ static bool is_built_in(const char *type) {
                                       "float",
                                       "double",
                                       "sampler_t"};
+  const size_t length = strcspn(type, "0123456789");
   for (size_t n = 0; n < sizeof words / sizeof words[0]; ++n) {
-    if (is_type(type, words[n])) {
+    if (strlen(words[n]) == length && strncmp(type, words[n], length) == 0 &&
+        type[length + strspn(type + length, "0123456789")] == '\0') {
       return true;
     }
   }
@@ -249,19 +245,6 @@ static rlo_status set_argument(cl_kernel kernel,
                             launch->function);
 }
 
-/* The caller's options, and that the driver keeps what parameters are called
- * and of which type they are. On the heap; NULL without memory. */
-static char *make_options(const char *options) {
-  static const char more[] = " -cl-kernel-arg-info";
-  size_t length = strlen(options);
-  char *text = rlo__alloc(length + sizeof more);
-  if (text != NULL) {
-    memcpy(text, options, length);
-    memcpy(text + length, more, sizeof more);
-  }
-  return text;
-}
-
 rlo_status rlo__source_launch_enqueue(rlo_context *context,
                                       cl_command_queue queue,
                                       const rlo__source_launch *launch,
@@ -283,11 +266,11 @@ rlo_status rlo__source_launch_enqueue(rlo_context *context,
   memcpy(spec.kernel_name, launch->function, name_length + 1);
   rlo__program *program = NULL;
   rlo__pooled_kernel *kernel = NULL;
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  spec.options = make_options(launch->options);
-  if (spec.options == NULL) {
-    goto fail;
-  }
+  rlo_status status = RLO_OK;
+  /* Of parameters the driver keeps what they are called, and their types. */
+  rlo__str options = rlo__str_growing();
+  rlo__str_printf(&options, "%s -cl-kernel-arg-info", launch->options);
+  RLO_TRY_GOTO(rlo__str_take(&options, &spec.options));
   RLO_TRY_GOTO(rlo__program_cache_get(
       context->programs, &spec, RLO__BUILD_FOREGROUND, &program));
   RLO_TRY_GOTO(rlo__program_take_kernel(program, &kernel));

@@ -11,11 +11,13 @@ struct rlo__worker {
   rlo__cond news;
   /** The mutex guards the fields below. */
   rlo__thread thread;
-  bool has_thread, is_running, is_ending;
+  bool has_thread, is_ending;
   /** Destroyed by one of its jobs: the thread frees it. */
   bool is_orphan;
   rlo__job *first;
   rlo__job **end;
+  /** Jobs that are queued or running. */
+  int64_t num_pending;
 };
 
 static void free_worker(rlo__worker *worker) {
@@ -48,11 +50,10 @@ static void run_first(rlo__worker *worker) {
   if (worker->first == NULL) {
     worker->end = &worker->first;
   }
-  worker->is_running = true;
   rlo__mutex_unlock(&worker->mutex);
   job->run(job);
   rlo__mutex_lock(&worker->mutex);
-  worker->is_running = false;
+  --worker->num_pending;
   rlo__cond_broadcast(&worker->news);
 }
 
@@ -109,6 +110,7 @@ rlo_status rlo__worker_submit(rlo__worker *worker, rlo__job *job) {
     job->next = NULL;
     *worker->end = job;
     worker->end = &job->next;
+    ++worker->num_pending;
     rlo__cond_broadcast(&worker->news);
   }
   rlo__mutex_unlock(&worker->mutex);
@@ -117,8 +119,7 @@ rlo_status rlo__worker_submit(rlo__worker *worker, rlo__job *job) {
 
 void rlo__worker_wait(rlo__worker *worker) {
   rlo__mutex_lock(&worker->mutex);
-  while (!is_on_thread(worker) &&
-         (worker->first != NULL || worker->is_running)) {
+  while (!is_on_thread(worker) && worker->num_pending > 0) {
     rlo__cond_wait(&worker->news, &worker->mutex);
   }
   rlo__mutex_unlock(&worker->mutex);

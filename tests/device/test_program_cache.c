@@ -63,8 +63,8 @@ static void make_spec(const char *source, int32_t number, spec_storage *s) {
   s->spec.has_own_builtins = true;
 }
 
-static rlo__program_cache_stats stats_now(void) {
-  rlo__program_cache_stats stats;
+static rlo_context_stats stats_now(void) {
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
   rlo__program_cache_get_stats(cache, &stats);
   return stats;
 }
@@ -85,7 +85,7 @@ RLO_TEST(test_program_cache__builds_once_and_shares) {
   spec_storage two;
   make_spec(good_source, 1, &one);
   make_spec(good_source, 2, &two);
-  rlo__program_cache_stats before = stats_now();
+  rlo_context_stats before = stats_now();
   rlo__program *programs[4];
   programs[0] = get(&one);
   programs[1] = get(&one);
@@ -99,9 +99,9 @@ RLO_TEST(test_program_cache__builds_once_and_shares) {
   /* Unused, but still there. */
   programs[3] = get(&one);
   ck_assert_ptr_eq(programs[3], programs[1]);
-  rlo__program_cache_stats after = stats_now();
-  ck_assert_int_eq(after.num_built - before.num_built, 2);
-  ck_assert_int_eq(after.num_hits - before.num_hits, 2);
+  rlo_context_stats after = stats_now();
+  ck_assert_int_eq(after.programs_built - before.programs_built, 2);
+  ck_assert_int_eq(after.program_hits - before.program_hits, 2);
   rlo__program_cache_put(cache, programs[2]);
   rlo__program_cache_put(cache, programs[3]);
 }
@@ -193,19 +193,20 @@ RLO_TEST(test_program_cache__keeps_a_bounded_number_of_unused_programs) {
   /* An entry, its options, its room for a failure, its kernel. */
   ck_assert_int_le(rlo__alloc_live_count() - before, 4 * MAX_IDLE);
   /* The newest is there; using it again and again drops none of the others. */
-  int64_t built = stats_now().num_built;
+  int64_t built = stats_now().programs_built;
   for (int32_t i = 0; i < 1 + MANY; ++i) {
     use_numbered(FIRST + MANY - 1);
   }
   use_numbered(FIRST + MANY - MAX_IDLE);
-  ck_assert_int_eq(stats_now().num_built, built);
+  ck_assert_int_eq(stats_now().programs_built, built);
   use_numbered(FIRST);
-  ck_assert_int_eq(stats_now().num_built, built + 1); /* the oldest is not */
+  ck_assert_int_eq(stats_now().programs_built,
+                   built + 1); /* the oldest is not */
   /* One was dropped for it, and what is used now drops no more. */
   for (int32_t i = MANY - 2; i < MANY; ++i) {
     use_numbered(FIRST + i);
   }
-  ck_assert_int_eq(stats_now().num_built, built + 1);
+  ck_assert_int_eq(stats_now().programs_built, built + 1);
 }
 
 /* The one that is used longest goes last, however long ago it was got. */
@@ -225,11 +226,11 @@ RLO_TEST(test_program_cache__keeps_what_is_in_use) {
         cache, &s.spec, RLO__BUILD_FOREGROUND, &program));
     rlo__program_cache_put(cache, program);
   }
-  int64_t built = stats_now().num_built;
+  int64_t built = stats_now().programs_built;
   expect_ok(rlo__program_cache_get(
       cache, &held.spec, RLO__BUILD_FOREGROUND, &programs[1]));
   ck_assert_ptr_eq(programs[0], programs[1]);
-  ck_assert_int_eq(stats_now().num_built, built);
+  ck_assert_int_eq(stats_now().programs_built, built);
   rlo__program_cache_put(cache, programs[0]);
   rlo__program_cache_put(cache, programs[1]);
 }
@@ -298,9 +299,9 @@ RLO_TEST(test_program_cache__threads_wait_for_one_build) {
   for (int32_t turn = 0; turn < TURNS; ++turn) {
     spec_storage s;
     make_spec(good_source, 100 + turn, &s);
-    int64_t before = stats_now().num_built;
+    int64_t before = stats_now().programs_built;
     run_race(racers, &s.spec);
-    ck_assert_int_eq(stats_now().num_built - before, 1);
+    ck_assert_int_eq(stats_now().programs_built - before, 1);
     for (int32_t i = 0; i < THREADS; ++i) {
       expect_ok(racers[i].status);
       ck_assert_ptr_eq(racers[i].program, racers[0].program);

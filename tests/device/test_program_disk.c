@@ -316,6 +316,15 @@ RLO_TEST(test_program_disk__hands_no_damaged_binary_to_the_driver) {
   ck_assert_int_eq(run_once(copy_text).disk_hits, programs);
 }
 
+/** Where the payload begins: behind the four strings of the key. */
+static size_t find_payload(const uint8_t *entry) {
+  size_t at = 0;
+  for (int32_t n = 0; n < 4; ++n) {
+    at += strlen((const char *)entry + at) + 1;
+  }
+  return at;
+}
+
 /** Replace the payload of an entry; the rest of it stays good. */
 static void replace_payload(const entry_list *list,
                             size_t index,
@@ -323,17 +332,12 @@ static void replace_payload(const entry_list *list,
                             size_t payload_bytes) {
   uint8_t *data = NULL;
   size_t bytes = 0;
-  uint8_t *made = NULL;
-  size_t made_bytes = 0;
+  rlo__str made;
   read_entry(list, index, &data, &bytes);
-  rlo__cache_entry_head head;
-  memcpy(&head, data, sizeof head);
-  rlo__cache_key key = {.text = (char *)data + sizeof head,
-                        .bytes = head.key_bytes};
-  expect_ok(rlo__cache_entry_encode(
-      &key, payload, payload_bytes, &made, &made_bytes));
-  write_entry(list, index, made, made_bytes);
-  rlo__free(made);
+  rlo__cache_key key = {.text = (char *)data, .bytes = find_payload(data)};
+  expect_ok(rlo__cache_entry_encode(&key, payload, payload_bytes, &made));
+  write_entry(list, index, (const uint8_t *)rlo__str_text(&made), made.length);
+  rlo__str_deinit(&made);
   rlo__free(data);
 }
 
@@ -343,11 +347,9 @@ RLO_TEST(test_program_disk__deletes_what_the_driver_has_no_use_for) {
   uint8_t *copy_data = NULL;
   size_t copy_bytes = 0;
   read_entry(&copies, 0, &copy_data, &copy_bytes);
-  rlo__cache_entry_head head;
-  memcpy(&head, copy_data, sizeof head);
-  size_t payload_at = sizeof head + head.key_bytes;
-  size_t payload_bytes = (size_t)head.payload_bytes;
-  ck_assert_uint_lt(payload_at + payload_bytes, copy_bytes);
+  size_t payload_at = find_payload(copy_data);
+  ck_assert_uint_lt(payload_at + sizeof(rlo__hash128), copy_bytes);
+  size_t payload_bytes = copy_bytes - sizeof(rlo__hash128) - payload_at;
 
   /* No binary at all. */
   for (size_t e = 0; e < copies.count; ++e) {

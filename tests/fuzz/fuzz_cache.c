@@ -17,13 +17,13 @@ static void check(const rlo__cache_key *key, const uint8_t *data, size_t size) {
   if (status != RLO_OK) {
     return;
   }
-  uint8_t *again = NULL;
-  size_t again_bytes = 0;
+  rlo__str again;
   FUZZ_CHECK(payload >= data && payload + payload_bytes <= data + size);
-  FUZZ_CHECK(rlo__cache_entry_encode(
-                 key, payload, payload_bytes, &again, &again_bytes) == RLO_OK);
-  FUZZ_CHECK(again_bytes == size && memcmp(again, data, size) == 0);
-  rlo__free(again);
+  FUZZ_CHECK(rlo__cache_entry_encode(key, payload, payload_bytes, &again) ==
+             RLO_OK);
+  FUZZ_CHECK(again.length == size &&
+             memcmp(rlo__str_text(&again), data, size) == 0);
+  rlo__str_deinit(&again);
 }
 
 /* An entry of the disk cache, as it is, and with the hash that it should

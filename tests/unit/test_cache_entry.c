@@ -16,18 +16,21 @@ static const char *const words[] = {"relayout 0.1", "", "-DN=3", "a device"};
 static const char payload[] = "what the driver made of it, code and all";
 
 static rlo__cache_key key;
-static uint8_t *entry;
+static rlo__str entry_text;
+static const uint8_t *entry;
 static size_t entry_bytes;
 
 static void make_entry(void) {
   ck_assert_int_eq(rlo__cache_key_init(words, 4, &key), RLO_OK);
-  ck_assert_int_eq(rlo__cache_entry_encode(
-                       &key, payload, sizeof payload, &entry, &entry_bytes),
-                   RLO_OK);
+  ck_assert_int_eq(
+      rlo__cache_entry_encode(&key, payload, sizeof payload, &entry_text),
+      RLO_OK);
+  entry = (const uint8_t *)rlo__str_text(&entry_text);
+  entry_bytes = entry_text.length;
 }
 
 static void free_entry(void) {
-  rlo__free(entry);
+  rlo__str_deinit(&entry_text);
   rlo__cache_key_deinit(&key);
 }
 
@@ -79,15 +82,17 @@ RLO_TEST(test_cache_entry__gives_back_what_was_written) {
       RLO_OK);
   ck_assert_uint_eq(found_bytes, sizeof payload);
   ck_assert_mem_eq(found, payload, sizeof payload);
-  uint8_t *empty = NULL;
-  size_t empty_bytes = 0;
-  ck_assert_int_eq(rlo__cache_entry_encode(&key, NULL, 0, &empty, &empty_bytes),
-                   RLO_OK);
+  rlo__str empty;
+  ck_assert_int_eq(rlo__cache_entry_encode(&key, NULL, 0, &empty), RLO_OK);
   ck_assert_int_eq(
-      rlo__cache_entry_decode(&key, empty, empty_bytes, &found, &found_bytes),
+      rlo__cache_entry_decode(&key,
+                              (const uint8_t *)rlo__str_text(&empty),
+                              empty.length,
+                              &found,
+                              &found_bytes),
       RLO_OK);
   ck_assert_uint_eq(found_bytes, 0);
-  rlo__free(empty);
+  rlo__str_deinit(&empty);
 }
 
 RLO_TEST(test_cache_entry__notices_every_cut_and_every_bit) {
@@ -151,14 +156,13 @@ RLO_TEST(test_cache_entry__compares_the_whole_key) {
 
 RLO_TEST(test_cache_entry__survives_running_out_of_memory) {
   rlo__cache_key other;
-  uint8_t *data = NULL;
-  size_t bytes = 0;
+  rlo__str text;
   rlo__alloc_set_fault(1, true);
   ck_assert_int_eq(rlo__cache_key_init(words, 4, &other), RLO_OUT_OF_MEMORY);
   ck_assert_int_eq(
-      rlo__cache_entry_encode(&key, payload, sizeof payload, &data, &bytes),
+      rlo__cache_entry_encode(&key, payload, sizeof payload, &text),
       RLO_OUT_OF_MEMORY);
   rlo__alloc_set_fault(0, false);
   ck_assert_ptr_null(other.text);
-  ck_assert_ptr_null(data);
+  rlo__str_deinit(&text);
 }

@@ -88,7 +88,7 @@ static bool has_word(const char *word) {
   if (is_found) {
     ck_assert_str_eq((const char *)found.payload, word);
   }
-  rlo__disk_cache_found_deinit(&found);
+  rlo__free(found.data);
   rlo__cache_key_deinit(&key);
   return is_found;
 }
@@ -99,8 +99,8 @@ static void path_of(const char *word, char out_path[256]) {
   rlo__cache_key_deinit(&key);
 }
 
-static rlo__disk_cache_stats stats_now(void) {
-  rlo__disk_cache_stats stats;
+static rlo_context_stats stats_now(void) {
+  rlo_context_stats stats = RLO_CONTEXT_STATS_INIT;
   rlo__disk_cache_get_stats(cache, &stats);
   return stats;
 }
@@ -140,11 +140,11 @@ RLO_TEST(test_disk_cache__keeps_what_it_is_given) {
   ck_assert_uint_eq(count_files(), 1);
   open_cache(LIMIT); /* as another process would */
   ck_assert(has_word("one"));
-  rlo__disk_cache_stats stats = stats_now();
-  ck_assert_int_eq(stats.num_hits, 1);
-  ck_assert_int_eq(stats.num_misses, 0);
-  ck_assert_int_eq(stats.num_writes, 0);
-  ck_assert_int_eq(stats.num_rejects, 0);
+  rlo_context_stats stats = stats_now();
+  ck_assert_int_eq(stats.disk_hits, 1);
+  ck_assert_int_eq(stats.disk_misses, 0);
+  ck_assert_int_eq(stats.disk_writes, 0);
+  ck_assert_int_eq(stats.disk_rejects, 0);
   ck_assert_str_eq(last_line, "");
 }
 
@@ -156,7 +156,7 @@ RLO_TEST(test_disk_cache__is_off_without_a_folder) {
   ck_assert(!rlo__disk_cache_is_on(cache));
   store_word("one", 100);
   ck_assert(!has_word("one"));
-  ck_assert_int_eq(stats_now().num_writes, 0);
+  ck_assert_int_eq(stats_now().disk_writes, 0);
   ck_assert_str_eq(last_line, "");
 }
 
@@ -223,7 +223,7 @@ RLO_TEST(test_disk_cache__deletes_an_entry_that_was_damaged) {
       store_word("one", 10);
       damage(path, is_cut == 1 ? at : -1, at);
       ck_assert(!has_word("one"));
-      ck_assert_int_eq(stats_now().num_rejects, ++rejects);
+      ck_assert_int_eq(stats_now().disk_rejects, ++rejects);
       ck_assert_int_ne(access(path, F_OK), 0);
     }
   }
@@ -270,8 +270,8 @@ static void check_refusal(const char *words) {
   store_word("two", 10);
   ck_assert(!has_word("one"));
   ck_assert_msg(strstr(last_line, words) != NULL, "%s", last_line);
-  ck_assert_int_eq(stats_now().num_writes, 0);
-  ck_assert_int_eq(stats_now().num_hits, 0);
+  ck_assert_int_eq(stats_now().disk_writes, 0);
+  ck_assert_int_eq(stats_now().disk_hits, 0);
   last_line[0] = '\0';
   ck_assert(!has_word("one"));
   ck_assert_str_eq(last_line, "");
@@ -341,7 +341,7 @@ RLO_TEST(test_disk_cache__survives_a_disk_that_is_full) {
     bool is_well = setrlimit(RLIMIT_FSIZE, &limit) == 0;
     store_word("new", 100000);
     is_well = is_well && !has_word("new") && has_word("old") &&
-              stats_now().num_writes == 1 && count_files() == 1 &&
+              stats_now().disk_writes == 1 && count_files() == 1 &&
               strstr(last_line, "is not written") != NULL;
     _exit(is_well ? 0 : 1);
   }
@@ -365,7 +365,7 @@ RLO_TEST(test_disk_cache__survives_a_folder_that_cannot_be_written_to) {
   store_word("one", 10);
   ck_assert_ptr_nonnull(strstr(last_line, "is not written"));
   ck_assert(!has_word("one"));
-  ck_assert_int_eq(stats_now().num_writes, 0);
+  ck_assert_int_eq(stats_now().disk_writes, 0);
 }
 
 RLO_TEST(test_disk_cache__survives_running_out_of_memory) {
@@ -377,14 +377,14 @@ RLO_TEST(test_disk_cache__survives_running_out_of_memory) {
     rlo__alloc_set_fault(nth, true);
     (void)rlo__disk_cache_load(cache, &key, &found);
     rlo__alloc_set_fault(0, false);
-    rlo__disk_cache_found_deinit(&found);
+    rlo__free(found.data);
     rlo__alloc_set_fault(nth, true);
     rlo__disk_cache_store(cache, &key, "one", 4);
     rlo__alloc_set_fault(0, false);
     ck_assert_int_eq(rlo__alloc_live_count(), live);
   }
   rlo__cache_key_deinit(&key);
-  ck_assert_int_eq(stats_now().num_rejects, 0);
+  ck_assert_int_eq(stats_now().disk_rejects, 0);
   ck_assert(has_word("one"));
 }
 

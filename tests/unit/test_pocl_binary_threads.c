@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/pocl_binary.h"
+#include "runtime/program_build.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static atomic_bool has_entered;
 
 static void enter(void *payload) {
   (void)payload;
-  rlo__pocl_binary_enter();
+  rlo__pocl_binary_count_contexts(1);
   atomic_store(&has_entered, true);
 }
 
@@ -21,7 +21,7 @@ RLO_NO_FORK();
 RLO_TEST(test_pocl_binary_threads__no_context_comes_while_one_asks) {
   rlo__thread thread;
   ck_assert(!rlo__pocl_binary_begin_asking());
-  rlo__pocl_binary_enter();
+  rlo__pocl_binary_count_contexts(1);
   ck_assert(rlo__pocl_binary_begin_asking());
   ck_assert_int_eq(rlo__thread_start(enter, NULL, &thread), RLO_OK);
   /* It may not have begun yet; if it does not wait, this mostly shows it. */
@@ -31,10 +31,10 @@ RLO_TEST(test_pocl_binary_threads__no_context_comes_while_one_asks) {
   rlo__thread_join(&thread);
   ck_assert(atomic_load(&has_entered));
   ck_assert(!rlo__pocl_binary_begin_asking());
-  rlo__pocl_binary_leave();
+  rlo__pocl_binary_count_contexts(-1);
   ck_assert(rlo__pocl_binary_begin_asking());
   rlo__pocl_binary_end_asking();
-  rlo__pocl_binary_leave();
+  rlo__pocl_binary_count_contexts(-1);
 }
 
 RLO_TEST(test_pocl_binary_threads__a_program_is_new_once) {
