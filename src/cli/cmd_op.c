@@ -17,6 +17,10 @@
  * the names, which the caller frees. */
 static int find_places(const rlo__op *op, char **names, int32_t *out_places) {
   const rlo__text_list *inputs = &op->request->inputs;
+  if (names == NULL || out_places == NULL) {
+    rlo__fail("cannot get memory for %d names", op->num_inputs);
+    return RLO__EXIT_FAILURE;
+  }
   for (int32_t n = 0; n < op->num_inputs; ++n) {
     out_places[n] = n;
   }
@@ -45,9 +49,7 @@ static int take_inputs(rlo__op *op) {
   const rlo__op_request *request = op->request;
   char **names = calloc((size_t)op->num_inputs, sizeof(*names));
   int32_t *places = calloc((size_t)op->num_inputs, sizeof(*places));
-  int code = names == NULL || places == NULL
-                 ? rlo__fail("cannot get memory for %d names", op->num_inputs)
-                 : find_places(op, names, places);
+  const int code = find_places(op, names, places);
   for (int32_t n = 0; code == RLO__EXIT_OK && n < op->num_inputs; ++n) {
     op->paths[places[n]] = request->inputs.count > 0
                                ? strchr(request->inputs.texts[n], '=') + 1
@@ -122,10 +124,10 @@ static int take_files(rlo__op *op) {
   }
   op->from = op->paths + count;
   RLO__EXIT_TRY(take_inputs(op));
-  memcpy(
-      (void *)(op->paths + num_inputs),
-      (void *)(op->request->paths + op->request->num_paths - op->num_outputs),
-      (size_t)op->num_outputs * sizeof(*op->paths));
+  for (int32_t n = 0; n < op->num_outputs; ++n) {
+    op->paths[op->num_inputs + n] =
+        op->request->paths[op->request->num_paths - op->num_outputs + n];
+  }
   return RLO__EXIT_OK;
 }
 
