@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/status.h"
 #include "desc/strides.h"
+#include "xla/wire.h"
 
 /* The size of a struct in its first version, which ends with `member`. */
 #define SIZE_UP_TO(type, member) \
@@ -45,23 +46,6 @@ static rlo_status check_count(const char *name,
   return RLO_OK;
 }
 
-/* The next tile, whose dimensions begin at `dims`. */
-static rlo_status read_tile(const int64_t *dims,
-                            size_t count,
-                            rlo_layout *layout) {
-  int64_t ours[RLO_MAX_TILE_RANK];
-  if (count > RLO_MAX_TILE_RANK) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "a tile of %zu dimensions is beyond the limit of %d",
-                    count,
-                    RLO_MAX_TILE_RANK);
-  }
-  for (size_t k = 0; k < count; ++k) {
-    ours[k] = dims[k] == -1 ? RLO_TILE_COMBINE : dims[k];
-  }
-  return rlo_layout_add_tile(layout, ours, (int32_t)count);
-}
-
 static rlo_status read_tiled(const rlo_pjrt_tiled *tiled,
                              int32_t rank,
                              rlo_layout *out_layout) {
@@ -72,13 +56,8 @@ static rlo_status read_tiled(const rlo_pjrt_tiled *tiled,
                       tiled->minor_to_major,
                       tiled->minor_to_major_size,
                       rank));
-  int32_t minor_to_major[RLO_MAX_RANK];
-  for (int32_t i = 0; i < rank; ++i) {
-    int64_t entry = tiled->minor_to_major[i];
-    /* Out of range is out of range; it must only fit. */
-    minor_to_major[i] = entry < 0 || entry > rank ? -1 : (int32_t)entry;
-  }
-  RLO_TRY(rlo_layout_from_minor_to_major(minor_to_major, rank, out_layout));
+  RLO_TRY(
+      rlo__layout_from_wire(tiled->minor_to_major, (size_t)rank, out_layout));
   if (tiled->num_tiles > 0 &&
       (tiled->tile_dims == NULL || tiled->tile_dim_sizes == NULL)) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
@@ -87,7 +66,8 @@ static rlo_status read_tiled(const rlo_pjrt_tiled *tiled,
   }
   const int64_t *dims = tiled->tile_dims;
   for (size_t t = 0; t < tiled->num_tiles; ++t) {
-    RLO_TRY(read_tile(dims, tiled->tile_dim_sizes[t], out_layout));
+    RLO_TRY(
+        rlo__layout_add_wire_tile(out_layout, dims, tiled->tile_dim_sizes[t]));
     dims += tiled->tile_dim_sizes[t];
   }
   return RLO_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/xla/shape_tree.h"
+#include "xla/shape_tree.h"
 
 #include <inttypes.h>
 
@@ -48,6 +48,36 @@ static rlo_status add_parameter(rlo_program_shape *program,
   return RLO_OK;
 }
 
+rlo_status rlo__program_shape_create(rlo_shape_tree *const *parameters,
+                                     int64_t num_parameters,
+                                     const char *const *names,
+                                     int64_t num_names,
+                                     rlo_shape_tree *result,
+                                     rlo_program_shape **out_program) {
+  rlo_status status = RLO_OUT_OF_MEMORY;
+  rlo_program_shape *program = rlo__alloc(sizeof *program);
+  if (program == NULL) {
+    return status;
+  }
+  program->parameters =
+      rlo__alloc_array((size_t)num_parameters, sizeof program->parameters[0]);
+  if (program->parameters == NULL) {
+    goto fail;
+  }
+  for (int64_t i = 0; i < num_parameters; ++i) {
+    const char *name = i < num_names ? names[i] : NULL;
+    RLO_TRY_GOTO(
+        add_parameter(program, parameters[i], name == NULL ? "" : name));
+  }
+  program->result = rlo_shape_tree_retain(result);
+  *out_program = program;
+  return RLO_OK;
+
+fail:
+  rlo_program_shape_release(program);
+  return status;
+}
+
 rlo_status rlo_program_shape_create(rlo_shape_tree *const *parameters,
                                     const char *const *names,
                                     int64_t num_parameters,
@@ -62,38 +92,19 @@ rlo_status rlo_program_shape_create(rlo_shape_tree *const *parameters,
                     "a program cannot have %" PRId64 " parameters",
                     num_parameters);
   }
-  rlo_status status = RLO_OUT_OF_MEMORY;
-  rlo_program_shape *program = rlo__alloc(sizeof *program);
-  if (program == NULL) {
-    goto fail;
-  }
-  program->parameters =
-      rlo__alloc_array((size_t)num_parameters, sizeof program->parameters[0]);
-  if (program->parameters == NULL) {
-    goto fail;
-  }
-  for (int64_t i = 0; i < num_parameters; ++i) {
-    const char *name = names == NULL ? NULL : names[i];
-    RLO_TRY_GOTO(
-        add_parameter(program, parameters[i], name == NULL ? "" : name));
-  }
-  program->result = rlo_shape_tree_retain(result);
-  *out_program = program;
-  return RLO_OK;
-
-fail:
-  rlo_program_shape_release(program);
-  return status;
+  return rlo__program_shape_create(parameters,
+                                   num_parameters,
+                                   names,
+                                   names == NULL ? 0 : num_parameters,
+                                   result,
+                                   out_program);
 }
 
 void rlo_program_shape_release(rlo_program_shape *program) {
   if (program == NULL) {
     return;
   }
-  /* The array is NULL if its allocation failed. */
-  for (int64_t i = 0;
-       program->parameters != NULL && i < program->num_parameters;
-       ++i) {
+  for (int64_t i = 0; i < program->num_parameters; ++i) {
     rlo_shape_tree_release(program->parameters[i].tree);
     rlo__free(program->parameters[i].name);
   }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "relayout/xla/proto.h"
+#include "xla/proto_codec.h"
 
 /*
  * Messages in memory, and their codec. The fields of each kind of message are
@@ -21,23 +22,6 @@
  * written. Numbers and types are XLA's of 2017 to 2026; a field that is not
  * listed is kept as an unknown one.
  */
-
-/** A kind of message: its name and its fields. */
-typedef struct rlo__proto_kind rlo__proto_kind;
-
-/** A field as it was read: what follows its tag. */
-typedef struct rlo__proto_unknown {
-  uint64_t tag;
-  const uint8_t *bytes;
-  size_t num_bytes;
-} rlo__proto_unknown;
-
-/** The fields that every message begins with. */
-typedef struct rlo__proto_message {
-  const rlo__proto_kind *kind;
-  size_t n_unknown;
-  rlo__proto_unknown *unknown;
-} rlo__proto_message;
 
 /* Dimensions: most major first; INT64_MIN, documented as -1, combines. */
 #define RLO__TILE_FIELDS(one, many, m) \
@@ -162,60 +146,76 @@ extern const rlo__proto_kind rlo__proto_tile, rlo__proto_split,
     rlo__proto_layout, rlo__proto_shape, rlo__proto_program,
     rlo__proto_sharding, rlo__proto_named;
 
-/** Memory for the parts of one message, released together. Zero-initialized, it
- *  is empty. */
-typedef struct rlo__proto_arena {
-  struct rlo__proto_chunk *chunks;
-} rlo__proto_arena;
+/** Turns a message of the kind that was asked for into what it says. On failure
+ *  nothing is owned by *out. */
+typedef rlo_status rlo__proto_read_fn(const void *message, void *out);
 
-/** Returns zeroed memory for `count` parts of `part_bytes`, or NULL as
- *  rlo__alloc. */
-RLO_NODISCARD void *rlo__proto_arena_take(rlo__proto_arena *arena,
-                                          size_t count,
-                                          size_t part_bytes);
-
-void rlo__proto_arena_deinit(rlo__proto_arena *arena);
-
-/** Returns a message of a kind with the unknown fields of `origin`, which may
- *  be NULL; or NULL as rlo__alloc. */
-RLO_NODISCARD void *rlo__proto_new(rlo__proto_arena *arena,
-                                   const rlo__proto_kind *kind,
-                                   const void *origin);
-
-struct rlo_proto_origin {
-  rlo__proto_arena arena;
-  rlo__proto_message *message;
-};
-
-/** Reads a message; the caller owns the origin and releases it with
- * rlo_proto_origin_release.
- *  @return as the functions rlo_proto_parse_*; *out_origin is NULL on failure.
+/**
+ * A function rlo_proto_parse_*: reads the bytes, and from their message `out`.
+ * @param null_name  the name of a parameter that is NULL and may not be, or
+ *                   NULL: RLO__FIRST_NULL(...).
+ * @return as the functions rlo_proto_parse_*.
  */
-RLO_NODISCARD rlo_status rlo__proto_unpack(const void *bytes,
-                                           size_t size_bytes,
+RLO_NODISCARD rlo_status rlo__proto_parse(const char *null_name,
+                                          const void *bytes,
+                                          size_t size_bytes,
+                                          const rlo__proto_kind *kind,
+                                          rlo__proto_read_fn *read,
+                                          void *out,
+                                          rlo_proto_origin **out_origin);
+
+/** A message under construction. */
+typedef struct rlo__proto_writer {
+  rlo__proto_arena arena;
+  bool has_padding_fields;
+  /** Room for a leaf of a tree: the recursion takes little stack. */
+  rlo_shape leaf;
+} rlo__proto_writer;
+
+/** Fills a message, which is empty but for the unknown fields of its origin. */
+typedef rlo_status rlo__proto_write_fn(rlo__proto_writer *writer,
+                                       const void *value,
+                                       void *message);
+
+/**
+ * A function rlo_proto_format_*: makes a message of `value`, writes it, and
+ * checks that it can be read again. null_name: as above.
+ * @return as the functions rlo_proto_format_*.
+ */
+RLO_NODISCARD rlo_status rlo__proto_format(const char *null_name,
+                                           const void *value,
                                            const rlo__proto_kind *kind,
-                                           rlo_proto_origin **out_origin);
+                                           rlo__proto_write_fn *write,
+                                           const rlo_proto_options *options,
+                                           void *buffer,
+                                           size_t capacity,
+                                           size_t *out_bytes);
 
-/** Ends a function rlo_proto_parse_*: gives the origin to the caller, or
- *  releases it. @return `status`. */
-RLO_NODISCARD rlo_status rlo__proto_return(rlo_status status,
-                                           rlo_proto_origin *origin,
-                                           rlo_proto_origin **out_origin);
+/** Gives a field `count` values, or the one that it has room for: copies of
+ *  `values`, zeros for NULL; messages have origins of their own, those at their
+ *  places in the origin of `message`. `place` is the field in the message. */
+RLO_NODISCARD rlo_status rlo__proto_put(rlo__proto_writer *writer,
+                                        rlo__proto_message *message,
+                                        void *place,
+                                        const void *values,
+                                        size_t count);
 
-/** Reads the options of the functions rlo_proto_format_*, NULL for the
- * defaults.
- *  @return RLO_OK; RLO_INVALID_ARGUMENT for an origin that is no message of
- *          this kind. */
-RLO_NODISCARD rlo_status
-rlo__proto_options_read(const rlo_proto_options *options,
-                        const rlo__proto_kind *kind,
-                        rlo_proto_options *out_options);
+#define RLO__PROTO_PUT(writer, message, name, values, count) \
+  rlo__proto_put(                                            \
+      (writer), &(message)->base, &(message)->name, (values), (size_t)(count))
 
-/** Writes a message for the functions rlo_proto_format_*, and checks that it
- * can be read again. */
-RLO_NODISCARD rlo_status rlo__proto_pack(const rlo__proto_message *message,
-                                         void *buffer,
-                                         size_t capacity,
-                                         size_t *out_bytes);
+/** Writes a known field that has no meaning here as the origin of `message` had
+ *  it; a list only if it has still `count` values. */
+void rlo__proto_carry(rlo__proto_message *message, void *place, size_t count);
+
+/** Reads a layout as rlo_proto_parse_layout. */
+RLO_NODISCARD rlo_status rlo__proto_read_layout(
+    const rlo__layout_message *message, rlo_layout *out_layout);
+
+/** Fills the message of a valid layout as rlo_proto_format_layout. */
+RLO_NODISCARD rlo_status rlo__proto_write_layout(rlo__proto_writer *writer,
+                                                 const rlo_layout *layout,
+                                                 int32_t rank,
+                                                 rlo__layout_message *message);
 
 #endif

@@ -10,9 +10,6 @@
  * rlo_sharding_kind. */
 enum { TYPE_TUPLE = 2 };
 
-/* Dimensions of a grid, subgroups included. */
-enum { MAX_GRID_RANK = RLO_MAX_RANK + RLO_SHARDING_MAX_SUBGROUPS };
-
 /* ----------------------------------------------------------------- reading */
 
 static rlo_status read_grid(const rlo__sharding_message *message,
@@ -62,23 +59,14 @@ static rlo_status read_grid(const rlo__sharding_message *message,
 }
 
 /* rlo_sharding_make_tiled refuses grids that cannot be. */
-static bool can_be_grid(const rlo__sharding_message *message,
-                        int64_t *out_cells) {
-  *out_cells = 1;
-  for (size_t d = 0; d < message->n_tile_assignment_dimensions; ++d) {
-    int64_t count = message->tile_assignment_dimensions[d];
-    if (count < 1) {
-      return false;
-    }
-    *out_cells = rlo__mul_capped(*out_cells, count);
-  }
-  return *out_cells <= RLO_SHARDING_MAX_DEVICES;
-}
-
 static rlo_status read_list(const rlo__sharding_message *message,
                             rlo_sharding_tiles *tiles) {
-  int64_t cells;
-  if (can_be_grid(message, &cells) &&
+  int64_t cells = 1;
+  for (size_t d = 0; d < message->n_tile_assignment_dimensions; ++d) {
+    cells = rlo__mul_capped(
+        cells, rlo__max(0, message->tile_assignment_dimensions[d]));
+  }
+  if (cells > 0 && cells <= RLO_SHARDING_MAX_DEVICES &&
       (uint64_t)cells != message->n_tile_assignment_devices) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "%zu tile_assignment_devices do not go with a grid of "
@@ -144,8 +132,9 @@ static rlo_status read_maximal(const rlo__sharding_message *message,
                                    out_sharding);
 }
 
-static rlo_status read_sharding(const rlo__sharding_message *message,
-                                rlo_sharding **out_sharding) {
+static rlo_status read_sharding(const void *from, void *out) {
+  const rlo__sharding_message *message = from;
+  rlo_sharding **out_sharding = out;
   if (message->type == TYPE_TUPLE || message->n_tuple_shardings > 0) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "the sharding of a tuple; each of its arrays has one of "
@@ -173,79 +162,65 @@ static rlo_status read_sharding(const rlo__sharding_message *message,
   }
 }
 
-rlo_status rlo_proto_parse_sharding(const void *bytes,
-                                    size_t size_bytes,
-                                    rlo_sharding **out_sharding,
-                                    rlo_proto_origin **out_origin) {
-  if (out_origin != NULL) {
-    *out_origin = NULL;
-  }
-  RLO_REQUIRE(out_sharding);
-  *out_sharding = NULL;
-  RLO_REQUIRE_LIST(bytes, size_bytes);
-  rlo_proto_origin *origin = NULL;
-  RLO_TRY(rlo__proto_unpack(bytes, size_bytes, &rlo__proto_sharding, &origin));
-  rlo_status status = read_sharding(
-      (const rlo__sharding_message *)origin->message, out_sharding);
-  return rlo__proto_return(status, origin, out_origin);
-}
-
 /* ----------------------------------------------------------------- writing */
 
-/* The arrays that a message points to, which are declared as writable but only
- * read. */
-typedef struct parts {
-  rlo_sharding_tiles tiles;
-  int64_t grid[MAX_GRID_RANK];
-  int32_t subgroups[RLO_SHARDING_MAX_SUBGROUPS];
-  int64_t device;
-} parts;
-
-static void write_subgroups(parts *p, rlo__sharding_message *message) {
-  const rlo_sharding_tiles *tiles = &p->tiles;
-  if (tiles->num_subgroups == 1 &&
-      tiles->subgroups[0].kind == RLO_SHARDING_REPLICATED) {
-    message->replicate_on_last_tile_dim = true;
-    return;
-  }
-  for (int32_t k = 0; k < tiles->num_subgroups; ++k) {
-    p->subgroups[k] = (int32_t)tiles->subgroups[k].kind;
-  }
-  message->last_tile_dims = p->subgroups;
-  message->n_last_tile_dims = (size_t)tiles->num_subgroups;
-}
-
-static rlo_status write_tiled(const rlo_sharding *sharding,
-                              parts *p,
-                              rlo__sharding_message *message) {
-  rlo_sharding_tiles *tiles = &p->tiles;
-  RLO_TRY(rlo_sharding_get_tiles(sharding, tiles));
+static rlo_status write_grid(rlo__proto_writer *w,
+                             const rlo_sharding_tiles *tiles,
+                             rlo__sharding_message *message) {
+  RLO_TRY(RLO__PROTO_PUT(w,
+                         message,
+                         tile_assignment_dimensions,
+                         NULL,
+                         tiles->rank + tiles->num_subgroups));
   for (int32_t d = 0; d < tiles->rank; ++d) {
-    p->grid[d] = tiles->counts[d];
+    message->tile_assignment_dimensions[d] = tiles->counts[d];
   }
+  message->replicate_on_last_tile_dim =
+      tiles->num_subgroups == 1 &&
+      tiles->subgroups[0].kind == RLO_SHARDING_REPLICATED;
+  RLO_TRY(RLO__PROTO_PUT(
+      w,
+      message,
+      last_tile_dims,
+      NULL,
+      message->replicate_on_last_tile_dim ? 0 : tiles->num_subgroups));
   for (int32_t k = 0; k < tiles->num_subgroups; ++k) {
-    p->grid[tiles->rank + k] = tiles->subgroups[k].count;
-  }
-  message->tile_assignment_dimensions = p->grid;
-  message->n_tile_assignment_dimensions =
-      (size_t)tiles->rank + (size_t)tiles->num_subgroups;
-  write_subgroups(p, message);
-  if (tiles->iota_rank > 0) {
-    message->iota_reshape_dims = tiles->iota_dims;
-    message->n_iota_reshape_dims = (size_t)tiles->iota_rank;
-    message->iota_transpose_perm = tiles->iota_permutation;
-    message->n_iota_transpose_perm = (size_t)tiles->iota_rank;
-  } else {
-    message->tile_assignment_devices = (int64_t *)(uintptr_t)tiles->devices;
-    message->n_tile_assignment_devices =
-        (size_t)rlo_sharding_num_devices(sharding);
+    message->tile_assignment_dimensions[tiles->rank + k] =
+        tiles->subgroups[k].count;
+    if (!message->replicate_on_last_tile_dim) {
+      message->last_tile_dims[k] = (int32_t)tiles->subgroups[k].kind;
+    }
   }
   return RLO_OK;
 }
 
-static rlo_status write_sharding(const rlo_sharding *sharding,
-                                 parts *p,
-                                 rlo__sharding_message *message) {
+static rlo_status write_tiled(rlo__proto_writer *w,
+                              const rlo_sharding *sharding,
+                              rlo__sharding_message *message) {
+  rlo_sharding_tiles tiles;
+  RLO_TRY(rlo_sharding_get_tiles(sharding, &tiles));
+  RLO_TRY(write_grid(w, &tiles, message));
+  if (tiles.iota_rank > 0) {
+    RLO_TRY(RLO__PROTO_PUT(
+        w, message, iota_reshape_dims, tiles.iota_dims, tiles.iota_rank));
+    return RLO__PROTO_PUT(w,
+                          message,
+                          iota_transpose_perm,
+                          tiles.iota_permutation,
+                          tiles.iota_rank);
+  }
+  return RLO__PROTO_PUT(w,
+                        message,
+                        tile_assignment_devices,
+                        tiles.devices,
+                        rlo_sharding_num_devices(sharding));
+}
+
+static rlo_status write_sharding(rlo__proto_writer *w,
+                                 const void *value,
+                                 void *out) {
+  const rlo_sharding *sharding = value;
+  rlo__sharding_message *message = out;
   rlo_sharding_kind kind = rlo_sharding_get_kind(sharding);
   message->type = (int32_t)kind;
   if (kind == RLO_SHARDING_BOXES) {
@@ -253,18 +228,30 @@ static rlo_status write_sharding(const rlo_sharding *sharding,
                     "OpSharding has no place for boxes, only for a grid");
   }
   if (kind == RLO_SHARDING_TILED) {
-    return write_tiled(sharding, p, message);
+    return write_tiled(w, sharding, message);
   }
-  if (kind == RLO_SHARDING_MAXIMAL) {
-    /* XLA writes a grid of one cell. */
-    p->grid[0] = 1;
-    p->device = rlo_sharding_num_devices(sharding) - 1;
-    message->tile_assignment_dimensions = p->grid;
-    message->n_tile_assignment_dimensions = 1;
-    message->tile_assignment_devices = &p->device;
-    message->n_tile_assignment_devices = 1;
+  /* XLA writes a grid of one cell. */
+  int64_t cells = kind == RLO_SHARDING_MAXIMAL;
+  int64_t device = rlo_sharding_num_devices(sharding) - 1;
+  RLO_TRY(
+      RLO__PROTO_PUT(w, message, tile_assignment_dimensions, &cells, cells));
+  return RLO__PROTO_PUT(w, message, tile_assignment_devices, &device, cells);
+}
+
+rlo_status rlo_proto_parse_sharding(const void *bytes,
+                                    size_t size_bytes,
+                                    rlo_sharding **out_sharding,
+                                    rlo_proto_origin **out_origin) {
+  if (out_sharding != NULL) {
+    *out_sharding = NULL;
   }
-  return RLO_OK;
+  return rlo__proto_parse(RLO__FIRST_NULL(out_sharding),
+                          bytes,
+                          size_bytes,
+                          &rlo__proto_sharding,
+                          read_sharding,
+                          out_sharding,
+                          out_origin);
 }
 
 rlo_status rlo_proto_format_sharding(const rlo_sharding *sharding,
@@ -272,15 +259,12 @@ rlo_status rlo_proto_format_sharding(const rlo_sharding *sharding,
                                      void *buffer,
                                      size_t capacity,
                                      size_t *out_bytes) {
-  RLO_REQUIRE(sharding, out_bytes);
-  RLO_REQUIRE_LIST(buffer, capacity);
-  rlo_proto_options read;
-  RLO_TRY(rlo__proto_options_read(options, &rlo__proto_sharding, &read));
-  parts p;
-  rlo__sharding_message message = {.base = {.kind = &rlo__proto_sharding}};
-  if (read.origin != NULL) {
-    message.base = *read.origin->message;
-  }
-  RLO_TRY(write_sharding(sharding, &p, &message));
-  return rlo__proto_pack(&message.base, buffer, capacity, out_bytes);
+  return rlo__proto_format(RLO__FIRST_NULL(sharding, out_bytes),
+                           sharding,
+                           &rlo__proto_sharding,
+                           write_sharding,
+                           options,
+                           buffer,
+                           capacity,
+                           out_bytes);
 }

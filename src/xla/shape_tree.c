@@ -113,8 +113,8 @@ rlo_status rlo__tree_check(int64_t num_nodes, int32_t depth) {
   return RLO_OK;
 }
 
-/* A tuple with room for so many elements, which are NULL. */
-static rlo_status begin_tuple(int64_t num_elements, rlo_shape_tree **out_tree) {
+rlo_status rlo__tree_begin_tuple(int64_t num_elements,
+                                 rlo_shape_tree **out_tree) {
   RLO_TRY(rlo__tree_check(num_elements + 1, 0));
   *out_tree = new_node(RLO_SHAPE_KIND_TUPLE,
                        (size_t)num_elements * sizeof(rlo_shape_tree *));
@@ -138,10 +138,9 @@ static rlo_status count_elements(rlo_shape_tree *tuple) {
   return rlo__tree_check(num_nodes, tuple->depth);
 }
 
-/* Gives a tuple with all of its elements to the caller, or releases it. */
-static rlo_status finish_tuple(rlo_status status,
-                               rlo_shape_tree *tuple,
-                               rlo_shape_tree **out_tree) {
+rlo_status rlo__tree_finish_tuple(rlo_status status,
+                                  rlo_shape_tree *tuple,
+                                  rlo_shape_tree **out_tree) {
   if (status == RLO_OK) {
     status = count_elements(tuple);
   }
@@ -165,7 +164,8 @@ static rlo_status join(const rlo_shape_tree *const *head,
                        int64_t num_tail,
                        rlo_shape_tree **out_tree) {
   rlo_shape_tree *tuple = NULL;
-  RLO_TRY(begin_tuple(num_head + (middle != NULL) + num_tail, &tuple));
+  RLO_TRY(
+      rlo__tree_begin_tuple(num_head + (middle != NULL) + num_tail, &tuple));
   rlo_shape_tree **next = tuple->elements;
   for (int64_t i = 0; i < num_head; ++i) {
     *next++ = share(head[i]);
@@ -176,7 +176,7 @@ static rlo_status join(const rlo_shape_tree *const *head,
   for (int64_t i = 0; i < num_tail; ++i) {
     *next++ = share(tail[i]);
   }
-  return finish_tuple(RLO_OK, tuple, out_tree);
+  return rlo__tree_finish_tuple(RLO_OK, tuple, out_tree);
 }
 
 rlo_status rlo_shape_tree_make_tuple(const rlo_shape_tree *const *elements,
@@ -272,10 +272,10 @@ rlo_status rlo_shape_tree_flatten(const rlo_shape_tree *tree,
   *out_tree = NULL;
   RLO_REQUIRE(tree);
   rlo_shape_tree *tuple = NULL;
-  RLO_TRY(begin_tuple(tree->num_leaves, &tuple));
+  RLO_TRY(rlo__tree_begin_tuple(tree->num_leaves, &tuple));
   rlo_shape_tree **next = tuple->elements;
   share_leaves(tree, &next);
-  return finish_tuple(RLO_OK, tuple, out_tree);
+  return rlo__tree_finish_tuple(RLO_OK, tuple, out_tree);
 }
 
 /* ------------------------------------------------------------------- lookup */
@@ -334,21 +334,24 @@ static const rlo_shape_tree *follow(const rlo_shape_tree *tree,
   return tree;
 }
 
-static const char *kind_name(rlo_shape_kind kind) {
-  switch (kind) {
-    case RLO_SHAPE_KIND_ARRAY:
-      return "an array";
-    case RLO_SHAPE_KIND_TUPLE:
-      return "a tuple";
-    case RLO_SHAPE_KIND_OPAQUE:
-      return "an opaque value";
-    case RLO_SHAPE_KIND_TOKEN:
-      return "a token";
-    case RLO_SHAPE_KIND_BUFFER:
-      return "a buffer";
-    default:
-      return "nothing known";
+const char *rlo__shape_kind_name(int32_t kind) {
+  static const struct {
+    rlo_shape_kind kind;
+    const char *name;
+  } kinds[] = {
+      {RLO_SHAPE_KIND_ARRAY, "an array"},
+      {RLO_SHAPE_KIND_TUPLE, "a tuple"},
+      {RLO_SHAPE_KIND_OPAQUE, "an opaque value"},
+      {RLO_SHAPE_KIND_TOKEN, "a token"},
+      {RLO_SHAPE_KIND_BUFFER, "a buffer"},
+  };
+
+  for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
+    if ((int32_t)kinds[k].kind == kind) {
+      return kinds[k].name;
+    }
   }
+  return NULL;
 }
 
 static rlo_status find(const rlo_shape_tree *tree,
@@ -377,7 +380,7 @@ static rlo_status find(const rlo_shape_tree *tree,
                   " of %s, which has none",
                   steps,
                   index[steps],
-                  kind_name((*out_subtree)->kind));
+                  rlo__shape_kind_name((*out_subtree)->kind));
 }
 
 bool rlo_shape_tree_index_is_valid(const rlo_shape_tree *tree,
@@ -439,8 +442,9 @@ rlo_status rlo_shape_tree_get_array(const rlo_shape_tree *tree,
   const rlo_shape_tree *subtree = NULL;
   RLO_TRY(find(tree, index, count, &subtree));
   if (!rlo__shape_kind_has_shape(subtree->kind)) {
-    rlo_status status = RLO_FAIL(
-        RLO_INVALID_ARGUMENT, "%s is no array", kind_name(subtree->kind));
+    rlo_status status = RLO_FAIL(RLO_INVALID_ARGUMENT,
+                                 "%s is no array",
+                                 rlo__shape_kind_name(subtree->kind));
     return rlo__tree_prefix(status, index, count);
   }
   rlo__tree_get_shape(subtree, out_shape);
@@ -506,7 +510,7 @@ static rlo_status change_tree(change *c,
     return status == RLO_OK ? status : rlo__tree_prefix(status, c->path, depth);
   }
   rlo_shape_tree *tuple = NULL;
-  RLO_TRY(begin_tuple(tree->num_elements, &tuple));
+  RLO_TRY(rlo__tree_begin_tuple(tree->num_elements, &tuple));
   rlo_status status = RLO_OK;
   for (int32_t i = 0; i < tree->num_elements && status == RLO_OK; ++i) {
     c->path[depth] = i;
@@ -516,7 +520,7 @@ static rlo_status change_tree(change *c,
                          depth + 1,
                          &tuple->elements[i]);
   }
-  return finish_tuple(status, tuple, out_tree);
+  return rlo__tree_finish_tuple(status, tuple, out_tree);
 }
 
 rlo_status rlo_shape_tree_map_arrays(const rlo_shape_tree *tree,

@@ -28,6 +28,30 @@ static inline bool rlo__shape_kind_has_shape(rlo_shape_kind kind) {
   return kind == RLO_SHAPE_KIND_ARRAY || kind == RLO_SHAPE_KIND_BUFFER;
 }
 
+/** "a tuple", "an array"; NULL for what is no kind. */
+const char *rlo__shape_kind_name(int32_t kind);
+
+/** Makes a tuple with room for so many elements, which are NULL.
+ *  @return RLO_OK; RLO_UNSUPPORTED; RLO_OUT_OF_MEMORY. */
+RLO_NODISCARD rlo_status rlo__tree_begin_tuple(int64_t num_elements,
+                                               rlo_shape_tree **out_tree);
+
+/** Gives a tuple with all of its elements to the caller, or releases it if
+ *  `status` is a failure or it is beyond a limit. */
+RLO_NODISCARD rlo_status rlo__tree_finish_tuple(rlo_status status,
+                                                rlo_shape_tree *tuple,
+                                                rlo_shape_tree **out_tree);
+
+/** As rlo_program_shape_create, with a name for the first `num_names`
+ *  parameters. */
+RLO_NODISCARD rlo_status
+rlo__program_shape_create(rlo_shape_tree *const *parameters,
+                          int64_t num_parameters,
+                          const char *const *names,
+                          int64_t num_names,
+                          rlo_shape_tree *result,
+                          rlo_program_shape **out_program);
+
 /** Checks numbers against the limits of shape_tree.h.
  *  @return RLO_OK; RLO_UNSUPPORTED. */
 RLO_NODISCARD rlo_status rlo__tree_check(int64_t num_nodes, int32_t depth);

@@ -93,7 +93,7 @@ static const struct {
      "a token cannot have dimensions"},
     {BYTES("\x10\x0e\x22\x02\x10\x0b"),
      RLO_INVALID_ARGUMENT,
-     "an opaque value cannot have 1 tuple_shapes"},
+     "an opaque value needs 0 of tuple_shapes, not 1"},
     {BYTES("\x10\x22"),
      RLO_INVALID_ARGUMENT,
      "a buffer needs 1 of tuple_shapes, not 0"},
