@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relayout/xla/layout_util.h"
+#include "xla/layout_edit.h"
 
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/dimension.h"
+#include "relayout/xla/layout_util.h"
 
 static bool is_dense(const rlo_layout *layout) {
   return layout->kind == RLO_LAYOUT_DENSE;
@@ -62,6 +63,16 @@ int32_t rlo_layout_major(const rlo_layout *layout, int32_t rank, int32_t k) {
   return rlo_layout_minor(layout, rank, rank - 1 - k);
 }
 
+/* The physical place of a dimension, 0 the most major one; `rank` for what is
+ * no dimension. */
+static int32_t place_of(const rlo_layout *layout, int32_t rank, int32_t dim) {
+  int32_t place = 0;
+  while (place < rank && rlo_layout_major(layout, rank, place) != dim) {
+    ++place;
+  }
+  return place;
+}
+
 rlo_status rlo_layout_logical_to_physical(const rlo_layout *layout,
                                           int32_t rank,
                                           int32_t *out_physical) {
@@ -84,16 +95,75 @@ bool rlo_layout_are_dims_consecutive(const rlo_layout *layout,
   int32_t first = rank;
   int32_t last = -1;
   for (int32_t i = 0; i < count; ++i) {
-    int32_t place = 0;
-    int32_t dim = dims[i] < 0 ? dims[i] + rank : dims[i];
-    while (place < rank && layout->minor_to_major[place] != dim) {
-      ++place;
-    }
+    int32_t place =
+        place_of(layout, rank, dims[i] < 0 ? dims[i] + rank : dims[i]);
     first = place < first ? place : first;
     last = place > last ? place : last;
   }
   return is_dense(layout) &&
          (count == 0 || (last < rank && last - first + 1 == count));
+}
+
+/* Gives `out` the splits of a layout, at the physical places that their
+ * dimensions have there. `to` has the new number of each dimension, -1 for one
+ * that is no more; NULL leaves them as they are. */
+static void take_splits(const rlo_layout *layout,
+                        int32_t rank,
+                        const int32_t *to,
+                        int32_t new_rank,
+                        rlo_layout *out) {
+  int32_t count = 0;
+  rlo_split_config splits[RLO_MAX_RANK];
+  memset(splits, 0, sizeof splits);
+  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
+    int32_t dim =
+        rlo_layout_major(layout, rank, layout->split_configs[s].dimension);
+    dim = to == NULL ? dim : to[dim];
+    if (dim >= 0) {
+      splits[count] = layout->split_configs[s];
+      splits[count++].dimension = place_of(out, new_rank, dim);
+    }
+  }
+  out->num_split_configs = count;
+  memcpy(out->split_configs, splits, sizeof splits);
+}
+
+void rlo__shape_take_dims(const rlo_shape *shape,
+                          const int32_t *from,
+                          int32_t rank,
+                          rlo_shape *out) {
+  int32_t to[RLO_MAX_RANK];
+  int32_t count = 0;
+  *out = *shape;
+  out->rank = rank;
+  memset(to, -1, sizeof to);
+  for (int32_t k = 0; k < rank; ++k) {
+    bool is_new = from[k] < 0;
+    int32_t j = is_new ? 0 : from[k];
+    out->dims[k] = is_new ? 1 : shape->dims[j];
+    out->is_dynamic[k] = !is_new && shape->is_dynamic[j];
+    out->layout.padded_dimensions[k] =
+        is_new ? 1 : shape->layout.padded_dimensions[j];
+    out->layout.strides_elems[k] = is_new ? 0 : shape->layout.strides_elems[j];
+    if (!is_new) {
+      to[j] = k;
+    }
+  }
+  if (shape->layout.kind == RLO_LAYOUT_STRIDED) {
+    return;
+  }
+  for (int32_t i = 0; i < shape->rank; ++i) {
+    int32_t k = to[shape->layout.minor_to_major[i]];
+    if (k >= 0) {
+      out->layout.minor_to_major[count++] = k;
+    }
+  }
+  for (int32_t k = rank - 1; k >= 0; --k) {
+    if (from[k] < 0) {
+      out->layout.minor_to_major[count++] = k;
+    }
+  }
+  take_splits(&shape->layout, shape->rank, to, rank, &out->layout);
 }
 
 /* Moves a dimension to index `to` of minor_to_major. */
@@ -103,21 +173,10 @@ static rlo_status move_dim(rlo_layout *layout,
                            int32_t to) {
   RLO_TRY(check_dense(layout));
   RLO_TRY(rlo__dim_find(NULL, dim, rank, &dim));
-  int32_t from = 0;
-  int32_t split_dims[RLO_MAX_RANK] = {0};
-  int32_t physical[RLO_MAX_RANK] = {0};
-  while (layout->minor_to_major[from] != dim) {
-    ++from;
-  }
-  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
-    split_dims[s] =
-        rlo_layout_major(layout, rank, layout->split_configs[s].dimension);
-  }
+  const rlo_layout before = *layout;
+  int32_t from = rank - 1 - place_of(layout, rank, dim);
   RLO_TRY(rlo_permutation_move_element(layout->minor_to_major, rank, from, to));
-  RLO_TRY(rlo_layout_logical_to_physical(layout, rank, physical));
-  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
-    layout->split_configs[s].dimension = physical[split_dims[s]];
-  }
+  take_splits(&before, rank, NULL, rank, layout);
   return RLO_OK;
 }
 
@@ -187,15 +246,12 @@ int64_t rlo_layout_max_split_size(const rlo_layout *layout,
                                   int32_t rank,
                                   int32_t k) {
   RLO_REQUIRE_OR(0, layout, dims);
-  int32_t physical = 0;
   k += k < 0 ? rank : 0;
   if (k < 0 || k >= rank) {
     return 0;
   }
-  while (physical < rank && rlo_layout_major(layout, rank, physical) != k) {
-    ++physical;
-  }
-  const rlo_split_config *split = rlo_layout_split_config(layout, physical);
+  const rlo_split_config *split =
+      rlo_layout_split_config(layout, place_of(layout, rank, k));
   int64_t start = 0;
   int64_t max = 0;
   for (int32_t i = 0; split != NULL && i < split->num_indices; ++i) {
@@ -213,21 +269,14 @@ rlo_status rlo_layout_max_elements_per_split(const rlo_layout *layout,
                                              int64_t *out_elems) {
   RLO_REQUIRE(layout, out_elems);
   RLO_REQUIRE_LIST(dims, rank);
-  int64_t elems = 1;
+  int64_t sizes[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
-    if (dims[k] == 0) {
-      *out_elems = 0;
-      return RLO_OK;
-    }
+    sizes[k] =
+        dims[k] == 0 ? 0 : rlo_layout_max_split_size(layout, dims, rank, k);
   }
-  for (int32_t k = 0; k < rank; ++k) {
-    if (!rlo__mul(
-            elems, rlo_layout_max_split_size(layout, dims, rank, k), &elems)) {
-      return RLO_FAIL(RLO_OVERFLOW,
-                      "the elements of a piece do not fit 64 bits");
-    }
+  if (!rlo__dims_product(sizes, rank, out_elems)) {
+    return RLO_FAIL(RLO_OVERFLOW, "the elements of a piece do not fit 64 bits");
   }
-  *out_elems = elems;
   return RLO_OK;
 }
 

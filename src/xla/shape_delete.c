@@ -18,6 +18,7 @@
 #include "relayout/xla/bitcast.h"
 #include "relayout/xla/layout_util.h"
 #include "relayout/xla/shape_util.h"
+#include "xla/layout_edit.h"
 
 typedef struct item {
   int64_t extent;
@@ -31,15 +32,6 @@ typedef struct item_list {
   /** True when the extents are exact, as a repair needs them. */
   bool is_exact;
 } item_list;
-
-static rlo_status check_room(int32_t count) {
-  if (count > RLO_ADDRESS_MAP_MAX_LEAVES) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "the layout's tiles make more than %d physical dimensions",
-                    RLO_ADDRESS_MAP_MAX_LEAVES);
-  }
-  return RLO_OK;
-}
 
 /* Merges item `at` into the next one, as `*` does. True if the tile still needs
  * its entry for that. */
@@ -97,84 +89,48 @@ static rlo_status apply_tile(item_list *list,
       out_tile->dims[out_tile->rank++] = tile->dims[k];
     }
   }
-  RLO_TRY(check_room(list->count + tiled));
+  if (list->count + tiled > RLO_ADDRESS_MAP_MAX_LEAVES) {
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "the layout's tiles make more than %d physical dimensions",
+                    RLO_ADDRESS_MAP_MAX_LEAVES);
+  }
   memcpy(list->items + list->count, low, (size_t)tiled * sizeof low[0]);
   list->count += tiled;
   return RLO_OK;
 }
 
-static void renumber_splits(const rlo_layout *layout,
-                            int32_t rank,
-                            const bool *keep,
-                            rlo_layout *out) {
-  memset(out->split_configs, 0, sizeof out->split_configs);
-  out->num_split_configs = 0;
-  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
-    const rlo_split_config *split = &layout->split_configs[s];
-    int32_t before = 0;
-    for (int32_t p = 0; p < split->dimension; ++p) {
-      before += keep[rlo_layout_major(layout, rank, p)] ? 1 : 0;
-    }
-    if (keep[rlo_layout_major(layout, rank, split->dimension)]) {
-      out->split_configs[out->num_split_configs] = *split;
-      out->split_configs[out->num_split_configs++].dimension = before;
-    }
-  }
-}
-
-/* Copies what a layout has for each dimension, except for tiles. */
-static void filter_layout(const rlo_layout *layout,
-                          int32_t rank,
-                          const bool *keep,
-                          rlo_layout *out) {
-  int32_t new_index[RLO_MAX_RANK];
-  int32_t count = 0;
-  *out = *layout;
-  for (int32_t k = 0; k < rank; ++k) {
-    new_index[k] = count;
+/* Makes the shape without some dimensions. The list is all that the tiles make
+ * of them. */
+static rlo_status delete_dims(const rlo_shape *shape,
+                              const bool *keep,
+                              rlo_shape *out,
+                              item_list *list) {
+  const rlo_layout *layout = &shape->layout;
+  int32_t from[RLO_MAX_RANK];
+  int32_t rank = 0;
+  for (int32_t k = 0; k < shape->rank; ++k) {
     if (keep[k]) {
-      out->padded_dimensions[count] = layout->padded_dimensions[k];
-      out->strides_elems[count] = layout->strides_elems[k];
-      ++count;
+      from[rank++] = k;
     }
   }
-  int32_t place = 0;
-  for (int32_t i = 0; layout->kind == RLO_LAYOUT_DENSE && i < rank; ++i) {
-    int32_t dim = layout->minor_to_major[i];
-    if (keep[dim]) {
-      out->minor_to_major[place++] = new_index[dim];
-    }
-  }
-  if (layout->kind == RLO_LAYOUT_DENSE) {
-    renumber_splits(layout, rank, keep, out);
-  }
-}
-
-/* Makes the layout without some dimensions. `widths` are the physical widths of
- * the logical dimensions; the list is all that the tiles make of them. */
-static rlo_status delete_from_layout(const rlo_layout *layout,
-                                     const int64_t *widths,
-                                     int32_t rank,
-                                     const bool *keep,
-                                     rlo_layout *out,
-                                     item_list *list) {
+  rlo__shape_take_dims(shape, from, rank, out);
   memset(list, 0, sizeof *list);
-  filter_layout(layout, rank, keep, out);
   if (layout->kind != RLO_LAYOUT_DENSE) {
     return RLO_OK;
   }
   list->is_exact = true;
-  list->count = rank;
-  for (int32_t p = 0; p < rank; ++p) {
-    int32_t dim = rlo_layout_major(layout, rank, p);
-    list->items[p] = (item){widths[dim], !keep[dim]};
+  list->count = shape->rank;
+  for (int32_t p = 0; p < shape->rank; ++p) {
+    int32_t dim = rlo_layout_major(layout, shape->rank, p);
+    list->items[p] = (item){
+        rlo_layout_padded_dimension(layout, shape->dims, dim), !keep[dim]};
   }
-  rlo_layout_clear_tiles(out);
+  rlo_layout_clear_tiles(&out->layout);
   for (int32_t t = 0; t < layout->num_tiles; ++t) {
     rlo_tile tile;
     RLO_TRY(apply_tile(list, &layout->tiles[t], &tile));
     if (tile.rank > 0) {
-      out->tiles[out->num_tiles++] = tile;
+      out->layout.tiles[out->layout.num_tiles++] = tile;
     }
   }
   return RLO_OK;
@@ -186,16 +142,16 @@ rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
                                  rlo_layout *out_layout) {
   RLO_REQUIRE(layout, out_layout);
   RLO_TRY(rlo__dim_find(NULL, dim, rank, &dim));
+  /* Only a repair needs the sizes. */
+  rlo_shape shape = {.rank = rank, .layout = *layout};
   bool keep[RLO_MAX_RANK];
-  int64_t widths[RLO_MAX_RANK];
   for (int32_t k = 0; k < rank; ++k) {
     keep[k] = k != dim;
-    widths[k] = 1; /* only a repair needs them */
   }
-  rlo_layout result;
+  rlo_shape result;
   item_list list;
-  RLO_TRY(delete_from_layout(layout, widths, rank, keep, &result, &list));
-  *out_layout = result;
+  RLO_TRY(delete_dims(&shape, keep, &result, &list));
+  *out_layout = result.layout;
   return RLO_OK;
 }
 
@@ -208,7 +164,8 @@ rlo_status rlo_layout_delete_dim(const rlo_layout *layout,
  * each makes one block, and the blocks are the dimensions. A widened dimension
  * of size 1 makes the room after the last live item.
  */
-static rlo_status add_repair(const item_list *list, rlo_layout *layout) {
+static bool add_repair(const item_list *list, rlo_layout *layout) {
+  static const int64_t one = 1;
   int64_t dims[RLO_ADDRESS_MAP_MAX_LEAVES];
   int32_t count = 0;
   int64_t room = 1;
@@ -221,18 +178,10 @@ static rlo_status add_repair(const item_list *list, rlo_layout *layout) {
       room = 1;
     }
   }
-  if (!fits) {
-    return RLO_FAIL(RLO_UNSUPPORTED, "no tiles can take the place of the rest");
-  }
-  if (count > 0) {
-    RLO_TRY(rlo_layout_add_tile(layout, dims, count));
-  }
-  if (room > 1) {
-    static const int64_t one = 1;
-    RLO_TRY(rlo_layout_add_tile(layout, &one, 1));
-    RLO_TRY(rlo_layout_add_tile(layout, &room, 1));
-  }
-  return RLO_OK;
+  return fits &&
+         (count == 0 || rlo_layout_add_tile(layout, dims, count) == RLO_OK) &&
+         (room == 1 || (rlo_layout_add_tile(layout, &one, 1) == RLO_OK &&
+                        rlo_layout_add_tile(layout, &room, 1) == RLO_OK));
 }
 
 /* Finds out whether all elements and all slots without element keep their
@@ -252,36 +201,35 @@ static rlo_status moves_no_byte(const rlo_shape *before,
 }
 
 /* Makes the elements keep their positions, after a deletion of dimensions of
- * size 1 only. */
+ * size 1 only: mostly as it is; with the tiles as they were, because a tile
+ * longer than the rank puts dimensions of size 1 in their place; or repaired.
+ */
 static rlo_status keep_in_place(const rlo_shape *before,
                                 const item_list *list,
                                 rlo_shape *after) {
-  bool is_in_place = false;
-  RLO_TRY(moves_no_byte(before, after, &is_in_place));
-  if (is_in_place) {
-    return RLO_OK;
-  }
-  /* A tile longer than the rank puts dimensions of size 1 in their place. */
-  rlo_shape candidate = *after;
-  memcpy(candidate.layout.tiles,
-         before->layout.tiles,
-         sizeof candidate.layout.tiles);
-  candidate.layout.num_tiles = before->layout.num_tiles;
-  RLO_TRY(moves_no_byte(before, &candidate, &is_in_place));
-  if (!is_in_place) {
-    candidate = *after;
-    if (add_repair(list, &candidate.layout) == RLO_OK) {
+  enum { AS_IT_IS, WITH_ALL_TILES, REPAIRED, NUM_WAYS };
+
+  for (int way = AS_IT_IS; way < NUM_WAYS; ++way) {
+    rlo_shape candidate = *after;
+    bool is_in_place = way != REPAIRED || add_repair(list, &candidate.layout);
+    if (way == WITH_ALL_TILES) {
+      memcpy(candidate.layout.tiles,
+             before->layout.tiles,
+             sizeof candidate.layout.tiles);
+      candidate.layout.num_tiles = before->layout.num_tiles;
+    }
+    if (is_in_place) {
       RLO_TRY(moves_no_byte(before, &candidate, &is_in_place));
     }
+    if (is_in_place) {
+      *after = candidate;
+      return RLO_OK;
+    }
   }
-  if (!is_in_place) {
-    return RLO_FAIL(RLO_UNSUPPORTED,
-                    "no tiles of at most %d levels keep the elements in place "
-                    "without the dimensions of size 1",
-                    RLO_MAX_TILES);
-  }
-  *after = candidate;
-  return RLO_OK;
+  return RLO_FAIL(RLO_UNSUPPORTED,
+                  "no tiles of at most %d levels keep the elements in place "
+                  "without the dimensions of size 1",
+                  RLO_MAX_TILES);
 }
 
 rlo_status rlo_shape_filter_dims(const rlo_shape *shape,
@@ -290,22 +238,13 @@ rlo_status rlo_shape_filter_dims(const rlo_shape *shape,
   RLO_REQUIRE(shape, out_shape);
   RLO_REQUIRE_LIST(keep, shape->rank);
   RLO_TRY(rlo_shape_validate_unbounded(shape));
-  rlo_shape result = *shape;
   bool only_ones = true;
-  int64_t widths[RLO_MAX_RANK] = {0};
-  result.rank = 0;
   for (int32_t k = 0; k < shape->rank; ++k) {
-    widths[k] = rlo_layout_padded_dimension(&shape->layout, shape->dims, k);
-    if (keep[k]) {
-      result.dims[result.rank] = shape->dims[k];
-      result.is_dynamic[result.rank++] = shape->is_dynamic[k];
-    } else {
-      only_ones = only_ones && shape->dims[k] == 1;
-    }
+    only_ones = only_ones && (keep[k] || shape->dims[k] == 1);
   }
+  rlo_shape result;
   item_list list;
-  RLO_TRY(delete_from_layout(
-      &shape->layout, widths, shape->rank, keep, &result.layout, &list));
+  RLO_TRY(delete_dims(shape, keep, &result, &list));
   if (only_ones && !rlo_shape_is_unbounded(shape)) {
     RLO_TRY(keep_in_place(shape, &list, &result));
   }

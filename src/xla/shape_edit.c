@@ -7,34 +7,13 @@
 #include "desc/layout.h"
 #include "desc/strides.h"
 #include "relayout/xla/layout_util.h"
+#include "xla/layout_edit.h"
 
 /* Returns the result of an edit if it is valid. */
 static rlo_status publish(const rlo_shape *shape, rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   *out_shape = *shape;
   return RLO_OK;
-}
-
-static rlo_status refuse_strided(const rlo_shape *shape, const char *edit) {
-  if (shape->layout.kind == RLO_LAYOUT_STRIDED) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "a strided layout has no minor_to_major to %s", edit);
-  }
-  return RLO_OK;
-}
-
-/* Permutes sizes, flags and the fields that a layout has for each logical
- * dimension. */
-static void permute_logical(const rlo_shape *shape,
-                            const int32_t *permutation,
-                            rlo_shape *out) {
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    int32_t from = permutation[k];
-    out->dims[k] = shape->dims[from];
-    out->is_dynamic[k] = shape->is_dynamic[from];
-    out->layout.padded_dimensions[k] = shape->layout.padded_dimensions[from];
-    out->layout.strides_elems[k] = shape->layout.strides_elems[from];
-  }
 }
 
 rlo_status rlo_shape_permute_dims(const rlo_shape *shape,
@@ -45,16 +24,8 @@ rlo_status rlo_shape_permute_dims(const rlo_shape *shape,
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   int32_t from[RLO_MAX_RANK];
   RLO_TRY(rlo_permutation_normalize(permutation, shape->rank, from));
-  rlo_shape result = *shape;
-  permute_logical(shape, from, &result);
-  int32_t inverse[RLO_MAX_RANK];
-  rlo_permutation_inverse(from, shape->rank, inverse);
-  if (shape->layout.kind == RLO_LAYOUT_DENSE) {
-    rlo_permutation_compose(inverse,
-                            shape->layout.minor_to_major,
-                            shape->rank,
-                            result.layout.minor_to_major);
-  }
+  rlo_shape result;
+  rlo__shape_take_dims(shape, from, shape->rank, &result);
   return publish(&result, out_shape);
 }
 
@@ -62,13 +33,16 @@ rlo_status rlo_shape_permute_dims_ignoring_layout(const rlo_shape *shape,
                                                   const int32_t *permutation,
                                                   rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
-  RLO_REQUIRE_LIST(permutation, shape->rank);
-  RLO_TRY(rlo_shape_validate_unbounded(shape));
-  RLO_TRY(refuse_strided(shape, "keep"));
-  int32_t from[RLO_MAX_RANK];
-  RLO_TRY(rlo_permutation_normalize(permutation, shape->rank, from));
-  rlo_shape result = *shape;
-  permute_logical(shape, from, &result);
+  if (shape->layout.kind == RLO_LAYOUT_STRIDED) {
+    RLO_TRY(rlo_shape_validate_unbounded(shape));
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    "a strided layout has no minor_to_major to keep");
+  }
+  rlo_shape result;
+  RLO_TRY(rlo_shape_permute_dims(shape, permutation, &result));
+  memcpy(result.layout.minor_to_major,
+         shape->layout.minor_to_major,
+         sizeof result.layout.minor_to_major);
   return publish(&result, out_shape);
 }
 
@@ -86,33 +60,13 @@ rlo_status rlo_shape_make_descending_with_same_physical_layout(
   return RLO_OK;
 }
 
-/* The physical place of new dimensions. */
-typedef enum new_place { MOST_MAJOR, MOST_MINOR } new_place;
-
-static void insert_physical(const rlo_shape *shape,
-                            int32_t at,
-                            int32_t count,
-                            new_place place,
-                            rlo_layout *layout) {
-  int32_t shift = place == MOST_MINOR ? count : 0;
-  for (int32_t i = 0; i < shape->rank; ++i) {
-    int32_t dim = shape->layout.minor_to_major[i];
-    layout->minor_to_major[i + shift] = dim < at ? dim : dim + count;
-  }
-  int32_t first = place == MOST_MINOR ? 0 : shape->rank;
-  for (int32_t i = 0; i < count; ++i) {
-    layout->minor_to_major[first + i] = at + count - 1 - i;
-  }
-  for (int32_t s = 0; s < layout->num_split_configs; ++s) {
-    layout->split_configs[s].dimension += place == MOST_MAJOR ? count : 0;
-  }
-}
-
+/* New dimensions are the most major ones, or the only new one the most minor.
+ */
 static rlo_status insert(const rlo_shape *shape,
                          int32_t at,
                          const int64_t *sizes,
                          int32_t count,
-                         new_place place,
+                         bool is_minor,
                          rlo_shape *out_shape) {
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   /* One place more than dimensions: the last is after all of them. */
@@ -137,15 +91,13 @@ static rlo_status insert(const rlo_shape *shape,
                     RLO_MAX_RANK);
   }
   bool is_strided = shape->layout.kind == RLO_LAYOUT_STRIDED;
-  rlo_shape result = *shape;
-  result.rank = shape->rank + count;
-  for (int32_t k = shape->rank - 1; k >= at; --k) {
-    result.dims[k + count] = result.dims[k];
-    result.is_dynamic[k + count] = result.is_dynamic[k];
-    result.layout.padded_dimensions[k + count] =
-        result.layout.padded_dimensions[k];
-    result.layout.strides_elems[k + count] = result.layout.strides_elems[k];
+  int32_t from[RLO_MAX_RANK];
+  for (int32_t k = 0; k < shape->rank + count; ++k) {
+    bool is_new = k >= at && k < at + count;
+    from[k] = is_new ? -1 : k < at ? k : k - count;
   }
+  rlo_shape result;
+  rlo__shape_take_dims(shape, from, shape->rank + count, &result);
   for (int32_t i = 0; i < count; ++i) {
     if (is_strided && sizes[i] != 1) {
       return RLO_FAIL(RLO_UNSUPPORTED,
@@ -154,12 +106,10 @@ static rlo_status insert(const rlo_shape *shape,
                       (long long)sizes[i]);
     }
     result.dims[at + i] = sizes[i];
-    result.is_dynamic[at + i] = false;
     result.layout.padded_dimensions[at + i] = sizes[i];
-    result.layout.strides_elems[at + i] = 0;
   }
-  if (!is_strided) {
-    insert_physical(shape, at, count, place, &result.layout);
+  if (is_minor && !is_strided) {
+    RLO_TRY(rlo_layout_move_dim_to_minor(&result.layout, result.rank, at));
   }
   return publish(&result, out_shape);
 }
@@ -171,28 +121,28 @@ rlo_status rlo_shape_insert_dims(const rlo_shape *shape,
                                  rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
   RLO_REQUIRE_LIST(sizes, count);
-  return insert(shape, at, sizes, count, MOST_MAJOR, out_shape);
+  return insert(shape, at, sizes, count, false, out_shape);
 }
 
 rlo_status rlo_shape_prepend_major_dim(const rlo_shape *shape,
                                        int64_t size,
                                        rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
-  return insert(shape, 0, &size, 1, MOST_MAJOR, out_shape);
+  return insert(shape, 0, &size, 1, false, out_shape);
 }
 
 rlo_status rlo_shape_append_major_dim(const rlo_shape *shape,
                                       int64_t size,
                                       rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
-  return insert(shape, shape->rank, &size, 1, MOST_MAJOR, out_shape);
+  return insert(shape, shape->rank, &size, 1, false, out_shape);
 }
 
 rlo_status rlo_shape_append_minor_dim(const rlo_shape *shape,
                                       int64_t size,
                                       rlo_shape *out_shape) {
   RLO_REQUIRE(shape, out_shape);
-  return insert(shape, shape->rank, &size, 1, MOST_MINOR, out_shape);
+  return insert(shape, shape->rank, &size, 1, true, out_shape);
 }
 
 static rlo_status move_dim(const rlo_shape *shape,
