@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
@@ -16,11 +15,6 @@ typedef struct side {
   rlo_address_map address;
   rlo_shape_extent extent;
 } side;
-
-/* Both sides of a comparison; too large for a small stack. */
-typedef struct workspace {
-  side src, dst;
-} workspace;
 
 static bool has_flag(uint32_t flags, uint32_t flag) {
   return (flags & flag) != 0;
@@ -125,39 +119,24 @@ static rlo_status compare_reshape(const side *src,
 }
 
 /* A transpose if a permutation is given, else a reshape. */
-static rlo_status compare(const rlo_shape *src,
-                          const rlo_shape *dst,
+static rlo_status compare(const rlo_shape *src_shape,
+                          const rlo_shape *dst_shape,
                           const int32_t *permutation,
                           uint32_t flags,
-                          workspace *w,
                           bool *out_agree) {
-  RLO_TRY(prepare(src, &w->src));
-  RLO_TRY(prepare(dst, &w->dst));
-  RLO_TRY(
-      permutation != NULL
-          ? compare_transpose(&w->src, &w->dst, permutation, flags, out_agree)
-          : compare_reshape(&w->src, &w->dst, flags, out_agree));
-  return *out_agree && !has_flag(flags, RLO_BITCAST_IGNORE_PADDING)
-             ? padding_agrees(&w->src, &w->dst, flags, out_agree)
-             : RLO_OK;
-}
-
-static rlo_status compare_shapes(const rlo_shape *src,
-                                 const rlo_shape *dst,
-                                 const int32_t *permutation,
-                                 uint32_t flags,
-                                 bool *out_agree) {
-  workspace *w = rlo__alloc(sizeof *w);
-  if (w == NULL) {
-    return RLO_OUT_OF_MEMORY;
+  side src;
+  side dst;
+  bool agree = false;
+  RLO_TRY(prepare(src_shape, &src));
+  RLO_TRY(prepare(dst_shape, &dst));
+  RLO_TRY(permutation != NULL
+              ? compare_transpose(&src, &dst, permutation, flags, &agree)
+              : compare_reshape(&src, &dst, flags, &agree));
+  if (agree && !has_flag(flags, RLO_BITCAST_IGNORE_PADDING)) {
+    RLO_TRY(padding_agrees(&src, &dst, flags, &agree));
   }
-  bool is_equal = false;
-  rlo_status status = compare(src, dst, permutation, flags, w, &is_equal);
-  rlo__free(w);
-  if (status == RLO_OK) {
-    *out_agree = is_equal;
-  }
-  return status;
+  *out_agree = agree;
+  return RLO_OK;
 }
 
 rlo_status rlo_shape_transpose_is_bitcast(const rlo_shape *src,
@@ -170,7 +149,7 @@ rlo_status rlo_shape_transpose_is_bitcast(const rlo_shape *src,
   int32_t from[RLO_MAX_RANK] = {0};
   RLO_TRY(rlo_shape_validate(src));
   RLO_TRY(rlo_permutation_normalize(permutation, src->rank, from));
-  return compare_shapes(src, dst, from, flags, out_is_bitcast);
+  return compare(src, dst, from, flags, out_is_bitcast);
 }
 
 rlo_status rlo_shape_reshape_is_bitcast(const rlo_shape *src,
@@ -178,7 +157,7 @@ rlo_status rlo_shape_reshape_is_bitcast(const rlo_shape *src,
                                         uint32_t flags,
                                         bool *out_is_bitcast) {
   RLO_REQUIRE(src, dst, out_is_bitcast);
-  return compare_shapes(src, dst, NULL, flags, out_is_bitcast);
+  return compare(src, dst, NULL, flags, out_is_bitcast);
 }
 
 rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
@@ -190,7 +169,7 @@ rlo_status rlo_shape_is_same_bytes(const rlo_shape *src,
   for (int32_t k = 0; k < RLO_MAX_RANK; ++k) {
     identity[k] = k;
   }
-  return compare_shapes(src, dst, identity, flags, out_is_same);
+  return compare(src, dst, identity, flags, out_is_same);
 }
 
 /* Tiles change nothing if the shape without them has the same bytes and the

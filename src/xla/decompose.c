@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/checked.h"
 #include "base/status.h"
 #include "desc/address.h"
 #include "desc/strides.h"
@@ -14,72 +12,59 @@
 #include "relayout/xla/layout_util.h"
 #include "relayout/xla/shape_util.h"
 
-/* The slot of the element with coordinate i in dimension k and 0 elsewhere. */
-static int64_t slot_along(const rlo_address_map *address,
-                          int32_t k,
-                          int64_t i) {
-  int64_t index[RLO_MAX_RANK] = {0};
-  index[k] = i;
-  return rlo__address_slot(address, index);
-}
+/* What is known of a dimension: its size, and, if the array has elements, the
+ * distances from the first one to the second, middle and last one along it. */
+typedef struct profile {
+  int64_t size;
+  int64_t distances[3];
+} profile;
 
-/* Returns whether dimension j of src may be dimension k of dst: the same size,
- * and the same distances from the first element to the second, middle and last
- * one. Without elements, only the sizes must match. */
-static bool looks_alike(const rlo_shape *src,
-                        const rlo_address_map *src_address,
-                        int32_t j,
-                        const rlo_shape *dst,
-                        const rlo_address_map *dst_address,
-                        int32_t k) {
-  int64_t size = dst->dims[k];
-  if (src->dims[j] != size) {
-    return false;
-  }
-  if (size <= 1 || rlo_shape_is_zero_element_array(dst)) {
-    return true;
-  }
-  const int64_t places[] = {1, size / 2, size - 1};
-  for (size_t p = 0; p < sizeof places / sizeof places[0]; ++p) {
-    if (slot_along(src_address, j, places[p]) - slot_along(src_address, j, 0) !=
-        slot_along(dst_address, k, places[p]) - slot_along(dst_address, k, 0)) {
-      return false;
+static rlo_status profile_dims(const rlo_shape *shape,
+                               profile out[RLO_MAX_RANK]) {
+  rlo_shape_extent extent;
+  rlo_address_map address;
+  RLO_TRY(rlo_shape_measure(shape, &extent));
+  RLO_TRY(rlo__address_make(shape, &address));
+  int64_t index[RLO_MAX_RANK] = {0};
+  int64_t origin = rlo__address_slot(&address, index);
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    int64_t size = shape->dims[k];
+    const int64_t places[] = {1, size / 2, size - 1};
+    out[k] = (profile){size, {0}};
+    for (int p = 0; size > 1 && extent.elements > 0 && p < 3; ++p) {
+      index[k] = places[p];
+      out[k].distances[p] = rlo__address_slot(&address, index) - origin;
     }
+    index[k] = 0;
   }
-  return true;
+  return RLO_OK;
 }
 
 /* Matches each dimension of dst with one of src that looks alike, preferably
  * that of the same index. Dimensions that look alike and differ occur only
  * where elements share slots, and then any choice is right. */
-static rlo_status match_dims(const rlo_shape *src,
-                             const rlo_shape *dst,
-                             bool *out_is_found,
-                             int32_t *out_permutation) {
-  rlo_address_map src_address;
-  rlo_address_map dst_address;
-  RLO_TRY(rlo__address_make(src, &src_address));
-  RLO_TRY(rlo__address_make(dst, &dst_address));
+static bool match_dims(const profile *src,
+                       const profile *dst,
+                       int32_t rank,
+                       int32_t *out_permutation) {
   bool is_used[RLO_MAX_RANK] = {false};
-  for (int32_t k = 0; k < dst->rank; ++k) {
+  for (int32_t k = 0; k < rank; ++k) {
     int32_t found = -1;
-    for (int32_t n = -1; found < 0 && n < src->rank; ++n) {
+    for (int32_t n = -1; found < 0 && n < rank; ++n) {
       /* The same index first, except for size 1: these keep their order. */
       int32_t j = n < 0 ? k : n;
-      if ((n >= 0 || dst->dims[k] > 1) && !is_used[j] &&
-          looks_alike(src, &src_address, j, dst, &dst_address, k)) {
+      if ((n >= 0 || dst[k].size > 1) && !is_used[j] &&
+          memcmp(&src[j], &dst[k], sizeof dst[k]) == 0) {
         found = j;
       }
     }
     if (found < 0) {
-      *out_is_found = false;
-      return RLO_OK;
+      return false;
     }
     is_used[found] = true;
     out_permutation[k] = found;
   }
-  *out_is_found = true;
-  return RLO_OK;
+  return true;
 }
 
 rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
@@ -89,13 +74,13 @@ rlo_status rlo_shape_deduce_transpose_for_bitcast(const rlo_shape *src,
                                                   int32_t *out_permutation) {
   RLO_REQUIRE(src, dst, out_is_found);
   RLO_REQUIRE_LIST(out_permutation, src->rank);
-  RLO_TRY(rlo_shape_validate(src));
-  RLO_TRY(rlo_shape_validate(dst));
+  profile of_src[RLO_MAX_RANK];
+  profile of_dst[RLO_MAX_RANK];
+  RLO_TRY(profile_dims(src, of_src));
+  RLO_TRY(profile_dims(dst, of_dst));
   int32_t permutation[RLO_MAX_RANK] = {0};
-  bool is_found = src->rank == dst->rank;
-  if (is_found) {
-    RLO_TRY(match_dims(src, dst, &is_found, permutation));
-  }
+  bool is_found = src->rank == dst->rank &&
+                  match_dims(of_src, of_dst, src->rank, permutation);
   if (is_found) {
     RLO_TRY(rlo_shape_transpose_is_bitcast(
         src, dst, permutation, flags, &is_found));
@@ -214,33 +199,34 @@ static rlo_status read_strides(const rlo_shape *src,
   return RLO_OK;
 }
 
-/* Finds the dense layout with these strides, if they leave no gaps. */
-static bool make_dense(const rlo_layout *strided,
-                       const int64_t *dims,
-                       int32_t rank,
-                       rlo_layout *out_layout) {
-  int32_t count = 0;
-  int64_t stride = 1;
-  bool is_placed[RLO_MAX_RANK] = {false};
-  *out_layout = rlo_layout_row_major(rank);
-  out_layout->element_size_bits = strided->element_size_bits;
-  out_layout->memory_space = strided->memory_space;
-  for (int32_t round = 0; round < rank; ++round) {
-    for (int32_t k = rank - 1; k >= 0; --k) {
-      if (!is_placed[k] && dims[k] != 1 &&
-          strided->strides_elems[k] == stride) {
-        is_placed[k] = true;
-        out_layout->minor_to_major[count++] = k;
-        stride *= dims[k];
-      }
-    }
+/* Orders a dense layout as these strides are; dimensions of size 1 are the most
+ * major ones. */
+static void order_as(const rlo_layout *strided,
+                     const int64_t *dims,
+                     int32_t rank,
+                     rlo_layout *dense) {
+  rlo_layout widths = *strided;
+  int32_t order[RLO_MAX_RANK];
+  for (int32_t k = 0; k < rank; ++k) {
+    widths.strides_elems[k] =
+        dims[k] == 1 ? INT64_MAX : strided->strides_elems[k];
   }
-  for (int32_t k = rank - 1; k >= 0; --k) {
-    if (dims[k] == 1) {
-      out_layout->minor_to_major[count++] = k;
-    }
+  rlo__layout_physical_order(&widths, rank, order);
+  for (int32_t p = 0; p < rank; ++p) {
+    dense->minor_to_major[rank - 1 - p] = order[p];
   }
-  return count == rank && strided->offset_elems == 0;
+}
+
+/* Wrong strides may reach beyond 64 bits or below slot 0: no view then. */
+static rlo_status is_view(const rlo_shape *src,
+                          const rlo_shape *shape,
+                          bool *out_answer) {
+  *out_answer = false;
+  rlo_status status = rlo_shape_reshape_is_bitcast(src, shape, 0, out_answer);
+  bool is_impossible =
+      status == RLO_OUT_OF_RANGE ||
+      (status == RLO_OVERFLOW && rlo_shape_validate(shape) != RLO_OK);
+  return is_impossible ? RLO_OK : status;
 }
 
 rlo_status rlo_shape_align_layout(const rlo_shape *src,
@@ -267,18 +253,13 @@ rlo_status rlo_shape_align_layout(const rlo_shape *src,
   }
   bool is_found = true;
   if (extent.elements > 0) {
-    rlo_layout dense;
     layout.kind = RLO_LAYOUT_STRIDED;
     RLO_TRY(read_strides(src, dims, rank, &layout));
-    bool is_dense = make_dense(&layout, dims, rank, &dense);
-    shape.layout = is_dense ? dense : layout;
-    /* Wrong strides may reach beyond 64 bits or below slot 0: no view then. */
-    rlo_status status = rlo_shape_reshape_is_bitcast(src, &shape, 0, &is_found);
-    if (status == RLO_OUT_OF_RANGE ||
-        (status == RLO_OVERFLOW && rlo_shape_validate(&shape) != RLO_OK)) {
-      is_found = false;
-    } else if (status != RLO_OK) {
-      return status;
+    order_as(&layout, dims, rank, &shape.layout);
+    RLO_TRY(is_view(src, &shape, &is_found));
+    if (!is_found) {
+      shape.layout = layout;
+      RLO_TRY(is_view(src, &shape, &is_found));
     }
   }
   if (is_found) {
