@@ -12,7 +12,7 @@
 #include "ir/lower.h"
 
 /* The size of a sample of a period that is not compared completely. */
-static const int64_t num_samples = 20000;
+enum { NUM_SAMPLES = 20000 };
 
 /* How a form repeats along an axis: f(x + step) = f(x) + rise. step is 0 if it
  * does not fit in 64 bits. */
@@ -26,6 +26,7 @@ typedef struct workspace {
   /* The box is the units; the source form is the difference of both positions;
    * destination and guards are empty. */
   rlo_problem problem;
+  int64_t num_units;
   /* The index of a unit, as a form over the axes. */
   rlo_form unit;
   rlo_form index[RLO_MAX_RANK];
@@ -41,40 +42,37 @@ static int32_t dim_at(const rlo__unit_order *units, int32_t place) {
   return units->order == NULL ? place : units->order[place];
 }
 
-/* Inserts the numbers of units after which each coordinate changes, and the
- * number of all units, into a sorted list. Returns its new length. */
-static int32_t add_boundaries(const rlo__unit_order *units,
-                              int64_t *list,
-                              int32_t count) {
+/* Lists the numbers of units after which each coordinate changes, and the
+ * number of all units, which they divide. Returns the length of the list. */
+static int32_t list_boundaries(const rlo__unit_order *units, int64_t *list) {
+  int32_t rank = units->address->rank;
   int64_t boundary = units->ratio;
-  for (int32_t place = units->address->rank;; --place) {
-    int32_t at = count++;
-    for (; at > 0 && list[at - 1] > boundary; --at) {
-      list[at] = list[at - 1];
-    }
-    list[at] = boundary;
-    if (place == 0) {
-      return count;
-    }
+  list[0] = boundary;
+  for (int32_t n = 1; n <= rank; ++n) {
     /* Fits: the last product is the number of units. */
-    boundary *= units->address->limits[dim_at(units, place - 1)];
+    boundary *= units->address->limits[dim_at(units, rank - n)];
+    list[n] = boundary;
   }
+  return rank + 1;
 }
 
 /* Makes one axis from each boundary to the next one that it divides, so that
  * coordinates of both arrays are linear where their boundaries allow it. */
 static void make_box(workspace *w) {
   int64_t list[2 * (RLO_MAX_RANK + 1)];
-  int32_t count = add_boundaries(w->b, list, add_boundaries(w->a, list, 0));
-  int64_t last = 1;
-  for (int32_t i = 0; i < count; ++i) {
+  int32_t count = list_boundaries(w->a, list);
+  count += list_boundaries(w->b, list + count);
+  w->num_units = list[count - 1];
+  for (int64_t last = 1; last < w->num_units;) {
     bool has_room = w->problem.num_axes + 1 < RLO_MAX_AXES;
-    if (list[i] > last && list[i] % last == 0 &&
-        (has_room || list[i] == list[count - 1])) {
-      w->unit.axis[w->problem.num_axes] = last;
-      w->problem.extents[w->problem.num_axes++] = list[i] / last;
-      last = list[i];
+    int64_t next = w->num_units;
+    for (int32_t i = 0; has_room && i < count; ++i) {
+      next = list[i] > last && list[i] < next && list[i] % last == 0 ? list[i]
+                                                                     : next;
     }
+    w->unit.axis[w->problem.num_axes] = last;
+    w->problem.extents[w->problem.num_axes++] = next / last;
+    last = next;
   }
 }
 
@@ -87,11 +85,6 @@ static rlo_status divide(workspace *w,
                          int64_t divisor,
                          rlo_form *form,
                          rlo_form *quotient) {
-  if (divisor == 1) {
-    *quotient = *form;
-    memset(form, 0, sizeof *form);
-    return RLO_OK;
-  }
   RLO_TRY(rlo__lower_quotient(&w->problem, form, divisor, quotient));
   return rlo__form_add(form, -divisor, quotient) ? RLO_OK : fail_overflow();
 }
@@ -206,40 +199,14 @@ static period period_of(const workspace *w, int32_t axis) {
   return period_of_form(w, &w->problem.src, axis, terms);
 }
 
-/* A generator of its own: samples must not differ between runs. */
-static uint64_t next_random(uint64_t *state) {
-  *state =
-      *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  uint64_t x = *state;
-  x ^= x >> 33;
-  x *= UINT64_C(0xff51afd7ed558ccd);
-  return x ^ (x >> 29);
-}
-
-/* Draws a coordinate in [0, extent): anywhere, near 0, or near a multiple of a
- * divisor, where quotients change. */
-static int64_t draw(const workspace *w, int64_t extent, uint64_t *state) {
-  uint64_t kind = next_random(state) % 4;
-  int64_t value = (int64_t)(next_random(state) % (uint64_t)extent);
-  if (kind == 0) {
-    value %= 64;
-  } else if (kind >= 2 && w->problem.num_terms > 0) {
-    uint64_t t = next_random(state) % (uint64_t)w->problem.num_terms;
-    value -= value % w->problem.terms[t].divisor;
-    value += (int64_t)(next_random(state) % 3) - 1;
-  }
-  return value < 0 || value >= extent ? 0 : value;
-}
-
-static bool agrees_at_samples(workspace *w, uint64_t axes) {
-  uint64_t state = 1;
-  for (int64_t n = 0; n < num_samples; ++n) {
-    for (int32_t a = 0; a < w->problem.num_axes; ++a) {
-      if ((axes >> a & 1) != 0) {
-        w->point[a] = draw(w, w->problem.extents[a], &state);
-      }
-    }
-    if (!agrees_here(w)) {
+/* Steps of the golden section leave no large part of the units out. */
+static bool agrees_at_samples(const workspace *w) {
+  uint64_t num_units = (uint64_t)w->num_units;
+  uint64_t step = num_units / 1000 * 618 + 1;
+  uint64_t unit = 0;
+  for (int32_t n = 0; n < NUM_SAMPLES; ++n) {
+    unit = (unit + step) % num_units;
+    if (position_of(w->a, (int64_t)unit) != position_of(w->b, (int64_t)unit)) {
       return false;
     }
   }
@@ -289,7 +256,7 @@ static rlo_status agrees_along(workspace *w, uint64_t axes, bool *out_agree) {
     *out_agree = agrees_in_box(w, extents);
     return RLO_OK;
   }
-  if (!agrees_at_samples(w, axes)) {
+  if (!agrees_at_samples(w)) {
     return RLO_OK;
   }
   return RLO_FAIL(RLO_UNSUPPORTED,

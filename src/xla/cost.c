@@ -13,19 +13,16 @@ static void find_roots(const rlo_address_map *address, int32_t *out_roots) {
   for (int32_t v = 0; v < address->num_vars; ++v) {
     out_roots[v] = v;
   }
-  for (bool is_done = false; !is_done;) {
-    is_done = true;
+  /* A pass carries a root over one step at least. */
+  for (int32_t pass = 0; pass < address->num_steps; ++pass) {
     for (int32_t s = 0; s < address->num_steps; ++s) {
       const rlo_step *step = &address->steps[s];
-      const int32_t vars[] = {step->whole, step->high, step->low};
       int32_t root = out_roots[step->whole];
-      for (int i = 1; i < 3; ++i) {
-        root = out_roots[vars[i]] < root ? out_roots[vars[i]] : root;
-      }
-      for (int i = 0; i < 3; ++i) {
-        is_done = is_done && out_roots[vars[i]] == root;
-        out_roots[vars[i]] = root;
-      }
+      root = (int32_t)rlo__min(root, out_roots[step->high]);
+      root = (int32_t)rlo__min(root, out_roots[step->low]);
+      out_roots[step->whole] = root;
+      out_roots[step->high] = root;
+      out_roots[step->low] = root;
     }
   }
 }
@@ -34,24 +31,19 @@ static void find_roots(const rlo_address_map *address, int32_t *out_roots) {
  * parts, then the reciprocals of the remainders. */
 static int compare_ratios(int64_t a, int64_t b, int64_t c, int64_t d) {
   int sign = 1;
-  while (b != 0 && d != 0) {
-    int64_t q = a / b;
-    int64_t r = c / d;
-    if (q != r) {
-      return q > r ? sign : -sign;
-    }
-    int64_t rest_ab = a - q * b;
-    int64_t rest_cd = c - r * d;
+  while (b != 0 && d != 0 && a / b == c / d) {
+    int64_t rest = a % b;
     a = b;
-    b = rest_ab;
+    b = rest;
+    rest = c % d;
     c = d;
-    d = rest_cd;
+    d = rest;
     sign = -sign;
   }
-  if (b == 0 && d == 0) {
-    return 0;
+  if (b != 0 && d != 0) {
+    return a / b > c / d ? sign : -sign;
   }
-  return b == 0 ? sign : -sign;
+  return b == d ? 0 : b == 0 ? sign : -sign;
 }
 
 /* Compares the waste of two parts; a part without slots wastes nothing. */
@@ -67,10 +59,7 @@ static void sort(rlo_cost_part *parts, int32_t count) {
   for (int32_t i = 1; i < count; ++i) {
     rlo_cost_part part = parts[i];
     int32_t at = i;
-    for (; at > 0; --at) {
-      if (compare_waste(&parts[at - 1], &part) >= 0) {
-        break;
-      }
+    for (; at > 0 && compare_waste(&parts[at - 1], &part) < 0; --at) {
       parts[at] = parts[at - 1];
     }
     parts[at] = part;

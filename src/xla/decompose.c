@@ -222,11 +222,9 @@ static rlo_status is_view(const rlo_shape *src,
                           const rlo_shape *shape,
                           bool *out_answer) {
   *out_answer = false;
-  rlo_status status = rlo_shape_reshape_is_bitcast(src, shape, 0, out_answer);
-  bool is_impossible =
-      status == RLO_OUT_OF_RANGE ||
-      (status == RLO_OVERFLOW && rlo_shape_validate(shape) != RLO_OK);
-  return is_impossible ? RLO_OK : status;
+  return rlo_shape_validate(shape) != RLO_OK
+             ? RLO_OK
+             : rlo_shape_reshape_is_bitcast(src, shape, 0, out_answer);
 }
 
 rlo_status rlo_shape_align_layout(const rlo_shape *src,

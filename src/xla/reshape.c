@@ -166,16 +166,14 @@ static bool list_ones(const int64_t *dims,
                       const bool *is_kept,
                       int32_t *out_list,
                       int32_t *out_count) {
+  bool are_ones = true;
   for (int32_t k = 0; k < rank; ++k) {
-    if (is_kept[k]) {
-      continue;
+    if (!is_kept[k]) {
+      out_list[(*out_count)++] = k;
+      are_ones = are_ones && dims[k] == 1;
     }
-    if (dims[k] != 1) {
-      return false;
-    }
-    out_list[(*out_count)++] = k;
   }
-  return true;
+  return are_ones;
 }
 
 rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
@@ -208,46 +206,27 @@ rlo_status rlo_reshape_inserted_or_deleted_ones(const int64_t *from,
   return RLO_OK;
 }
 
-/* Lists operand dimensions of a size other than 1 in the order of the result.
- */
-static int32_t list_live(const rlo_shape *shape,
-                         const int32_t *permutation,
-                         int32_t *out_live) {
-  int32_t number[RLO_MAX_RANK];
-  int32_t count = 0;
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    number[k] = count;
-    count += shape->dims[k] != 1;
-  }
-  int32_t live = 0;
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    if (shape->dims[permutation[k]] != 1) {
-      out_live[live++] = number[permutation[k]];
-    }
-  }
-  return live;
-}
-
+/* Dimensions of a size other than 1, in the order of the result, those of a run
+ * that the operand has too as one. */
 static void normalize(const rlo_shape *shape,
                       const int32_t *permutation,
                       rlo_normalized_transpose *out) {
-  int64_t sizes[RLO_MAX_RANK];
-  int32_t live[RLO_MAX_RANK];
-  int32_t count = 0;
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    if (shape->dims[k] != 1) {
-      sizes[count++] = shape->dims[k];
-    }
-  }
-  count = list_live(shape, permutation, live);
-  /* A run of consecutive dimensions becomes one; its first dimension. */
   int32_t first[RLO_MAX_RANK];
-  for (int32_t k = 0; k < count; ++k) {
-    if (k > 0 && live[k] == live[k - 1] + 1) {
-      out->dims[out->rank - 1] *= sizes[live[k]];
+  /* The dimension that would continue the run. */
+  int32_t next = -1;
+  for (int32_t k = 0; k < shape->rank; ++k) {
+    int32_t dim = permutation[k];
+    if (shape->dims[dim] == 1) {
+      continue;
+    }
+    if (dim == next) {
+      out->dims[out->rank - 1] *= shape->dims[dim];
     } else {
-      first[out->rank] = live[k];
-      out->dims[out->rank++] = sizes[live[k]];
+      first[out->rank] = dim;
+      out->dims[out->rank++] = shape->dims[dim];
+    }
+    for (next = dim + 1; next < shape->rank && shape->dims[next] == 1;) {
+      ++next;
     }
   }
   for (int32_t a = 0; a < out->rank; ++a) {
