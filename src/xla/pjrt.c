@@ -147,23 +147,25 @@ rlo_status rlo_shape_from_pjrt(rlo_dtype dtype,
 /* PJRT's layouts say nothing of all these. */
 static rlo_status check_expressible(const rlo_shape *shape) {
   const rlo_layout *layout = &shape->layout;
-  const char *unsupported = NULL;
-  if (layout->fill != RLO_FILL_INVALID && layout->fill != RLO_FILL_UNKNOWN) {
-    unsupported = "a fill";
-  } else if (layout->tail_alignment_elems > 1) {
-    unsupported = "a tail alignment";
-  } else if (layout->element_size_bits != 0) {
-    unsupported = "an element size";
-  } else if (layout->memory_space != 0) {
-    unsupported = "a memory space";
-  } else if (layout->num_split_configs != 0) {
-    unsupported = "splits";
-  } else if (layout->metadata_prefix_bytes != 0) {
-    unsupported = "a metadata prefix";
-  }
-  if (unsupported != NULL) {
-    return RLO_FAIL(
-        RLO_UNSUPPORTED, "a PJRT layout cannot have %s", unsupported);
+
+  const struct {
+    bool is_there;
+    const char *name;
+  } parts[] = {
+      {layout->fill != RLO_FILL_INVALID && layout->fill != RLO_FILL_UNKNOWN,
+       "a fill"},
+      {layout->tail_alignment_elems > 1, "a tail alignment"},
+      {layout->element_size_bits != 0, "an element size"},
+      {layout->memory_space != 0, "a memory space"},
+      {layout->num_split_configs != 0, "splits"},
+      {layout->metadata_prefix_bytes != 0, "a metadata prefix"},
+  };
+
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
+    if (parts[i].is_there) {
+      return RLO_FAIL(
+          RLO_UNSUPPORTED, "a PJRT layout cannot have %s", parts[i].name);
+    }
   }
   return RLO_OK;
 }
@@ -185,9 +187,8 @@ static rlo_status write_tiled(const rlo_shape *shape, rlo_pjrt_export *out) {
                     "a strided layout cannot be written with minor_to_major");
   }
   rlo_pjrt_tiled *tiled = &out->layout.form.tiled;
-  memset(tiled, 0, sizeof *tiled);
-  tiled->struct_size = sizeof *tiled;
-  tiled->minor_to_major_size = (size_t)shape->rank;
+  *tiled = (rlo_pjrt_tiled){.struct_size = sizeof *tiled,
+                            .minor_to_major_size = (size_t)shape->rank};
   for (int32_t i = 0; i < shape->rank; ++i) {
     out->minor_to_major[i] = layout->minor_to_major[i];
   }
@@ -196,8 +197,7 @@ static rlo_status write_tiled(const rlo_shape *shape, rlo_pjrt_export *out) {
     int64_t widths[RLO_MAX_RANK];
     for (int32_t p = 0; p < shape->rank; ++p) {
       int32_t k = layout->minor_to_major[shape->rank - 1 - p];
-      int64_t width = layout->padded_dimensions[k];
-      widths[p] = width > 0 ? width : 1;
+      widths[p] = rlo__max(1, layout->padded_dimensions[k]);
     }
     write_tile(out, &count, widths, shape->rank);
   }
@@ -209,9 +209,8 @@ static rlo_status write_tiled(const rlo_shape *shape, rlo_pjrt_export *out) {
 
 static rlo_status write_strides(const rlo_shape *shape, rlo_pjrt_export *out) {
   rlo_pjrt_strides *strides = &out->layout.form.strides;
-  memset(strides, 0, sizeof *strides);
-  strides->struct_size = sizeof *strides;
-  strides->num_byte_strides = (size_t)shape->rank;
+  *strides = (rlo_pjrt_strides){.struct_size = sizeof *strides,
+                                .num_byte_strides = (size_t)shape->rank};
   int64_t element_bytes = rlo_dtype_storage_bits(shape->dtype) / 8;
   int64_t offset_elems = 0;
   RLO_TRY(rlo_shape_to_strides(shape, out->byte_strides, &offset_elems));

@@ -8,7 +8,7 @@
 #include "desc/address.h"
 #include "desc/dimension.h"
 #include "desc/layout.h"
-#include "relayout/xla/layout_util.h"
+#include "relayout/xla/bitcast.h"
 
 /* Finds bounds of every variable of the map over a box of indices first[k] ..
  * last[k]; exact for variables of a single logical dimension if the box is the
@@ -166,7 +166,7 @@ static rlo_status find_reach(const rlo_address_map *address,
                       "the tiles combine dimension %d with another one",
                       dimension);
     }
-    *out_reach += max[v] * address->leaves[p].stride;
+    *out_reach += max[v] * rlo__abs(address->leaves[p].stride);
   }
   return RLO_OK;
 }
@@ -315,42 +315,23 @@ rlo_status rlo_shape_dimension(const rlo_shape *shape,
   return RLO_OK;
 }
 
-/* Returns whether the stride of a dimension is wider than the span of all
- * others. */
-static bool is_most_major_stride(const rlo_shape *shape,
-                                 const int64_t *strides,
-                                 int32_t dimension) {
-  int64_t reach = 0;
-  bool fits = true;
-  for (int32_t k = 0; k < shape->rank; ++k) {
-    if (k != dimension && shape->dims[k] > 1) {
-      int64_t size = strides[k] < 0 ? -strides[k] : strides[k];
-      fits = fits && rlo__mul_add(reach, size, shape->dims[k] - 1, &reach);
-    }
-  }
-  return shape->dims[dimension] == 1 || (fits && strides[dimension] > reach);
-}
-
 rlo_status rlo_shape_is_effectively_most_major(const rlo_shape *shape,
                                                int32_t dimension,
                                                bool *out_answer) {
   RLO_REQUIRE(shape, out_answer);
   RLO_TRY(rlo_shape_validate(shape));
   RLO_TRY(rlo__dim_find(NULL, dimension, shape->rank, &dimension));
-  int64_t strides[RLO_MAX_RANK];
-  int64_t offset;
-  bool is_strided = false;
   if (rlo_shape_is_zero_element_array(shape)) {
     *out_answer = true;
     return RLO_OK;
   }
-  RLO_TRY(rlo_shape_strides(shape, &is_strided, strides, &offset));
-  if (is_strided) {
-    *out_answer = is_most_major_stride(shape, strides, dimension);
-    return RLO_OK;
-  }
+  /* Tiles may not change the positions: then there is an array without. */
+  rlo_shape plain = *shape;
+  bool is_found = false;
+  RLO_TRY(rlo_shape_align_layout(
+      shape, shape->dims, shape->rank, &is_found, &plain));
   rlo_address_map address;
-  RLO_TRY(rlo__address_make(shape, &address));
+  RLO_TRY(rlo__address_make(&plain, &address));
   return is_most_major(&address, shape->dims, dimension, out_answer);
 }
 

@@ -9,6 +9,17 @@
 #include "base/str.h"
 #include "xla/shape_record.h"
 
+/* Begins a function that makes a tree: there is none yet, nor if a parameter is
+ * NULL, whose name is `null_name` then. */
+static rlo_status begin(const char *null_name, rlo_shape_tree **out_tree) {
+  if (out_tree != NULL) {
+    *out_tree = NULL;
+  }
+  return null_name == NULL
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT, "'%s' is NULL", null_name);
+}
+
 /* ----------------------------------------------------------------- lifetime */
 
 static rlo_shape_tree *new_node(rlo_shape_kind kind, size_t more_bytes) {
@@ -67,9 +78,7 @@ void rlo__tree_get_shape(const rlo_shape_tree *leaf, rlo_shape *out_shape) {
 static rlo_status make_from_shape(rlo_shape_kind kind,
                                   const rlo_shape *shape,
                                   rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(shape);
+  RLO_TRY(begin(RLO__FIRST_NULL(out_tree, shape), out_tree));
   RLO_TRY(rlo_shape_validate_unbounded(shape));
   return rlo__tree_make_leaf(kind, shape, out_tree);
 }
@@ -156,96 +165,76 @@ rlo_status rlo_shape_tree_make_nil(rlo_shape_tree **out_tree) {
   return rlo_shape_tree_make_tuple(NULL, 0, out_tree);
 }
 
-/* Makes a tuple of elements in three ranges, shared. */
-static rlo_status join(const rlo_shape_tree *const *head,
-                       int64_t num_head,
-                       const rlo_shape_tree *middle,
-                       const rlo_shape_tree *const *tail,
-                       int64_t num_tail,
-                       rlo_shape_tree **out_tree) {
-  rlo_shape_tree *tuple = NULL;
-  RLO_TRY(
-      rlo__tree_begin_tuple(num_head + (middle != NULL) + num_tail, &tuple));
-  rlo_shape_tree **next = tuple->elements;
-  for (int64_t i = 0; i < num_head; ++i) {
-    *next++ = share(head[i]);
-  }
-  if (middle != NULL) {
-    *next++ = share(middle);
-  }
-  for (int64_t i = 0; i < num_tail; ++i) {
-    *next++ = share(tail[i]);
-  }
-  return rlo__tree_finish_tuple(RLO_OK, tuple, out_tree);
-}
-
 rlo_status rlo_shape_tree_make_tuple(const rlo_shape_tree *const *elements,
                                      int64_t num_elements,
                                      rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
+  RLO_TRY(begin(RLO__FIRST_NULL(out_tree), out_tree));
   RLO_REQUIRE_EACH(elements, num_elements);
   if (num_elements < 0) {
     return RLO_FAIL(RLO_INVALID_ARGUMENT,
                     "a tuple cannot have %" PRId64 " elements",
                     num_elements);
   }
-  return join(elements, num_elements, NULL, NULL, 0, out_tree);
+  rlo_shape_tree *tuple = NULL;
+  RLO_TRY(rlo__tree_begin_tuple(num_elements, &tuple));
+  for (int64_t i = 0; i < num_elements; ++i) {
+    tuple->elements[i] = share(elements[i]);
+  }
+  return rlo__tree_finish_tuple(RLO_OK, tuple, out_tree);
 }
 
-/* The elements of a tuple, for `join`. */
-static rlo_status get_elements(const rlo_shape_tree *tuple,
-                               const rlo_shape_tree *const **out_elements) {
-  if (tuple->kind != RLO_SHAPE_KIND_TUPLE) {
-    return RLO_FAIL(RLO_INVALID_ARGUMENT, "the root is no tuple");
+static rlo_status check_tuple(const rlo_shape_tree *tuple) {
+  return tuple->kind == RLO_SHAPE_KIND_TUPLE
+             ? RLO_OK
+             : RLO_FAIL(RLO_INVALID_ARGUMENT, "the root is no tuple");
+}
+
+/* Makes a tuple of the elements from `start` to `limit`, where `element` is
+ * number `at`, shared. */
+static rlo_status edit(const rlo_shape_tree *tuple,
+                       int64_t start,
+                       int64_t limit,
+                       int64_t at,
+                       const rlo_shape_tree *element,
+                       rlo_shape_tree **out_tree) {
+  rlo_shape_tree *edited = NULL;
+  RLO_TRY(rlo__tree_begin_tuple(limit - start, &edited));
+  for (int64_t i = start; i < limit; ++i) {
+    edited->elements[i - start] = share(i == at ? element : tuple->elements[i]);
   }
-  *out_elements = (const rlo_shape_tree *const *)tuple->elements;
-  return RLO_OK;
+  return rlo__tree_finish_tuple(RLO_OK, edited, out_tree);
 }
 
 rlo_status rlo_shape_tree_append_to_tuple(const rlo_shape_tree *tuple,
                                           const rlo_shape_tree *element,
                                           rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(tuple, element);
-  const rlo_shape_tree *const *elements;
-  RLO_TRY(get_elements(tuple, &elements));
-  return join(elements, tuple->num_elements, element, NULL, 0, out_tree);
+  RLO_TRY(begin(RLO__FIRST_NULL(out_tree, tuple, element), out_tree));
+  RLO_TRY(check_tuple(tuple));
+  int64_t count = tuple->num_elements;
+  return edit(tuple, 0, count + 1, count, element, out_tree);
 }
 
 rlo_status rlo_shape_tree_update_tuple(const rlo_shape_tree *tuple,
                                        int64_t position,
                                        const rlo_shape_tree *element,
                                        rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(tuple, element);
-  const rlo_shape_tree *const *elements;
-  RLO_TRY(get_elements(tuple, &elements));
+  RLO_TRY(begin(RLO__FIRST_NULL(out_tree, tuple, element), out_tree));
+  RLO_TRY(check_tuple(tuple));
   if (position < 0 || position >= tuple->num_elements) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "element %" PRId64 " is outside of a tuple with %d",
                     position,
                     tuple->num_elements);
   }
-  return join(elements,
-              position,
-              element,
-              elements + position + 1,
-              tuple->num_elements - position - 1,
-              out_tree);
+  return edit(tuple, 0, tuple->num_elements, position, element, out_tree);
 }
 
 rlo_status rlo_shape_tree_slice_tuple(const rlo_shape_tree *tuple,
                                       int64_t start,
                                       int64_t limit,
                                       rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(tuple);
-  const rlo_shape_tree *const *elements;
-  RLO_TRY(get_elements(tuple, &elements));
+  RLO_TRY(begin(RLO__FIRST_NULL(out_tree, tuple), out_tree));
+  RLO_TRY(check_tuple(tuple));
   if (start < 0 || start > limit || limit > tuple->num_elements) {
     return RLO_FAIL(RLO_OUT_OF_RANGE,
                     "the elements from %" PRId64 " to %" PRId64
@@ -254,7 +243,7 @@ rlo_status rlo_shape_tree_slice_tuple(const rlo_shape_tree *tuple,
                     limit,
                     tuple->num_elements);
   }
-  return join(elements + start, limit - start, NULL, NULL, 0, out_tree);
+  return edit(tuple, start, limit, -1, NULL, out_tree);
 }
 
 static void share_leaves(const rlo_shape_tree *tree, rlo_shape_tree ***next) {
@@ -268,9 +257,7 @@ static void share_leaves(const rlo_shape_tree *tree, rlo_shape_tree ***next) {
 
 rlo_status rlo_shape_tree_flatten(const rlo_shape_tree *tree,
                                   rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(tree);
+  RLO_TRY(begin(RLO__FIRST_NULL(out_tree, tree), out_tree));
   rlo_shape_tree *tuple = NULL;
   RLO_TRY(rlo__tree_begin_tuple(tree->num_leaves, &tuple));
   rlo_shape_tree **next = tuple->elements;
@@ -405,9 +392,7 @@ rlo_status rlo_shape_tree_get_subshape(const rlo_shape_tree *tree,
                                        const int64_t *index,
                                        int32_t count,
                                        rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(tree);
+  RLO_TRY(begin(RLO__FIRST_NULL(out_tree, tree), out_tree));
   RLO_REQUIRE_LIST(index, count);
   const rlo_shape_tree *subtree = NULL;
   RLO_TRY(find(tree, index, count, &subtree));
@@ -527,9 +512,7 @@ rlo_status rlo_shape_tree_map_arrays(const rlo_shape_tree *tree,
                                      rlo_shape_map_fn map,
                                      void *payload,
                                      rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(tree, map);
+  RLO_TRY(begin(RLO__FIRST_NULL(out_tree, tree, map), out_tree));
   change c = {.map = map, .payload = payload};
   return change_tree(&c, tree, NULL, 0, out_tree);
 }
@@ -537,9 +520,7 @@ rlo_status rlo_shape_tree_map_arrays(const rlo_shape_tree *tree,
 rlo_status rlo_shape_tree_copy_layouts(const rlo_shape_tree *from,
                                        const rlo_shape_tree *to,
                                        rlo_shape_tree **out_tree) {
-  RLO_REQUIRE(out_tree);
-  *out_tree = NULL;
-  RLO_REQUIRE(from, to);
+  RLO_TRY(begin(RLO__FIRST_NULL(out_tree, from, to), out_tree));
   change c = {.map = NULL};
   return change_tree(&c, to, from, 0, out_tree);
 }
