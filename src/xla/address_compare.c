@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/threshold.h"
 #include "desc/address.h"
+#include "desc/dimension.h"
 #include "ir/form.h"
 #include "ir/lower.h"
 
@@ -30,10 +31,6 @@ typedef struct workspace {
   /* The index of a unit, as a form over the axes. */
   rlo_form unit;
   rlo_form index[RLO_MAX_RANK];
-  /* True when the source form is complete. */
-  bool is_lowered;
-  /* The axes that each term depends on, as bits. */
-  uint64_t term_axes[RLO_MAX_TERMS];
   /* The unit under comparison. */
   int64_t point[RLO_MAX_AXES];
 } workspace;
@@ -110,27 +107,6 @@ static rlo_status add_position(const rlo__unit_order *units,
                  rlo__form_add(&w->problem.src, sign * units->ratio, &slot)
              ? RLO_OK
              : fail_overflow();
-}
-
-/* The axes that a form depends on, as bits. */
-static uint64_t axes_of(const workspace *w, const rlo_form *form) {
-  uint64_t axes = 0;
-  for (int32_t a = 0; a < w->problem.num_axes; ++a) {
-    axes |= (uint64_t)(form->axis[a] != 0) << a;
-  }
-  for (int32_t t = 0; t < w->problem.num_terms; ++t) {
-    axes |= form->term[t] != 0 ? w->term_axes[t] : 0;
-  }
-  return axes;
-}
-
-static rlo_status lower(workspace *w) {
-  RLO_TRY(add_position(w->a, 1, w));
-  RLO_TRY(add_position(w->b, -1, w));
-  for (int32_t t = 0; t < w->problem.num_terms; ++t) {
-    w->term_axes[t] = axes_of(w, &w->problem.terms[t].form);
-  }
-  return RLO_OK;
 }
 
 /* The position of one unit. */
@@ -228,31 +204,44 @@ static bool agrees_in_box(workspace *w, const int64_t *extents) {
   }
 }
 
-/* Finds out whether the maps agree while only `axes` vary: they do if they
- * agree over one period of each axis and do not diverge from one period to the
- * next. */
-static rlo_status agrees_along(workspace *w, uint64_t axes, bool *out_agree) {
-  int64_t extents[RLO_MAX_AXES];
-  int64_t points = 1;
-  bool fits = true;
-  *out_agree = false;
-  memset(w->point, 0, sizeof w->point);
+/* Lists one period of each axis, or all of an axis that has none within it.
+ * False if the maps diverge from one period to the next. */
+static bool list_periods(const workspace *w,
+                         bool is_lowered,
+                         int64_t *out_extents) {
   for (int32_t a = 0; a < w->problem.num_axes; ++a) {
-    extents[a] = 1;
-    if ((axes >> a & 1) == 0) {
-      continue;
-    }
-    period p = w->is_lowered ? period_of(w, a) : (period){0, 0};
-    extents[a] = w->problem.extents[a];
-    if (p.step != 0 && p.step < extents[a]) {
+    period p = is_lowered ? period_of(w, a) : (period){0, 0};
+    out_extents[a] = w->problem.extents[a];
+    if (p.step != 0 && p.step < out_extents[a]) {
+      out_extents[a] = p.step;
       if (p.rise != 0) {
-        return RLO_OK;
+        return false;
       }
-      extents[a] = p.step;
     }
-    fits = fits && rlo__mul(points, extents[a], &points);
   }
-  if (fits && points <= rlo__thresholds.shape_compared_points) {
+  return true;
+}
+
+/* The maps agree everywhere if they agree over one period of each axis and do
+ * not diverge from one period to the next. */
+static rlo_status compare(workspace *w, bool *out_agree) {
+  int64_t extents[RLO_MAX_AXES];
+  int64_t points = 0;
+  *out_agree = false;
+  make_box(w);
+  if (!agrees_here(w)) {
+    return RLO_OK;
+  }
+  rlo_status status = add_position(w->a, 1, w);
+  status = status == RLO_OK ? add_position(w->b, -1, w) : status;
+  if (status != RLO_OK && status != RLO_UNSUPPORTED) {
+    return status;
+  }
+  if (!list_periods(w, status == RLO_OK, extents)) {
+    return RLO_OK;
+  }
+  if (rlo__dims_product(extents, w->problem.num_axes, &points) &&
+      points <= rlo__thresholds.shape_compared_points) {
     *out_agree = agrees_in_box(w, extents);
     return RLO_OK;
   }
@@ -265,47 +254,6 @@ static rlo_status agrees_along(workspace *w, uint64_t axes, bool *out_agree) {
                   (long long)rlo__thresholds.shape_compared_points);
 }
 
-/* `axes`, and all others that a term of the source form combines with them. */
-static uint64_t tied_axes(const workspace *w, uint64_t axes) {
-  for (uint64_t before = 0; before != axes;) {
-    before = axes;
-    for (int32_t t = 0; t < w->problem.num_terms; ++t) {
-      if (w->problem.src.term[t] != 0 && (w->term_axes[t] & axes) != 0) {
-        axes |= w->term_axes[t];
-      }
-    }
-  }
-  return axes;
-}
-
-/*
- * The difference of the positions is a sum over groups of axes; a term depends
- * on the axes of one group. It is 0 everywhere if it is 0 at the origin and
- * along each group.
- */
-static rlo_status compare(workspace *w, bool *out_agree) {
-  make_box(w);
-  *out_agree = agrees_here(w);
-  if (!*out_agree) {
-    return RLO_OK;
-  }
-  rlo_status status = lower(w);
-  w->is_lowered = status == RLO_OK;
-  if (!w->is_lowered && status != RLO_UNSUPPORTED) {
-    return status;
-  }
-  uint64_t all = (UINT64_C(1) << w->problem.num_axes) - 1;
-  uint64_t rest = w->is_lowered ? axes_of(w, &w->problem.src) : all;
-  for (int32_t a = 0; *out_agree && a < w->problem.num_axes; ++a) {
-    if ((rest >> a & 1) != 0) {
-      uint64_t axes = w->is_lowered ? tied_axes(w, UINT64_C(1) << a) : all;
-      RLO_TRY(agrees_along(w, axes, out_agree));
-      rest &= ~axes;
-    }
-  }
-  return RLO_OK;
-}
-
 rlo_status rlo__address_maps_agree(const rlo__unit_order *a,
                                    const rlo__unit_order *b,
                                    bool *out_agree) {
@@ -315,11 +263,7 @@ rlo_status rlo__address_maps_agree(const rlo__unit_order *a,
   }
   w->a = a;
   w->b = b;
-  bool agrees = false;
-  rlo_status status = compare(w, &agrees);
+  rlo_status status = compare(w, out_agree);
   rlo__free(w);
-  if (status == RLO_OK) {
-    *out_agree = agrees;
-  }
   return status;
 }
