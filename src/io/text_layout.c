@@ -303,20 +303,13 @@ static rlo_status parse_split(rlo__text_parser *p) {
   RLO_TRY(rlo__lexer_read_integer(lexer, 0, expected, &dimension));
   split.dimension = (int32_t)dimension;
   RLO_TRY(rlo__lexer_expect(lexer, ":"));
-  while (split.num_indices == 0 || rlo__lexer_is_at(lexer, ",")) {
-    if (split.num_indices > 0) {
-      RLO_TRY(rlo__lexer_advance(lexer));
-    }
-    if (split.num_indices == RLO_MAX_SPLIT_INDICES) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: more than %d cut points in one dimension",
-                      lexer->token.position,
-                      RLO_MAX_SPLIT_INDICES);
-    }
-    RLO_TRY(rlo__lexer_read_integer(
-        lexer, INT64_MIN, "a cut point", &split.indices[split.num_indices]));
-    ++split.num_indices;
-  }
+  RLO_TRY(rlo__lexer_read_integers(lexer,
+                                   INT64_MIN,
+                                   "a cut point",
+                                   RLO_MAX_SPLIT_INDICES,
+                                   "cut points in one dimension",
+                                   split.indices,
+                                   &split.num_indices));
   RLO_TRY(rlo__lexer_expect(lexer, ")"));
   return add_split(p, position, &split);
 }

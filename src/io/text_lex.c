@@ -244,6 +244,32 @@ rlo_status rlo__lexer_read_integer(rlo__lexer *lexer,
   return rlo__lexer_advance(lexer);
 }
 
+rlo_status rlo__lexer_read_integers(rlo__lexer *lexer,
+                                    int64_t min,
+                                    const char *expected,
+                                    int32_t max,
+                                    const char *what,
+                                    int64_t *out_values,
+                                    int32_t *out_count) {
+  int32_t count = 0;
+  do {
+    if (count > 0) {
+      RLO_TRY(rlo__lexer_advance(lexer));
+    }
+    if (count == max) {
+      return RLO_FAIL(RLO_UNSUPPORTED,
+                      "position %zu: more than %d %s",
+                      lexer->token.position,
+                      max,
+                      what);
+    }
+    RLO_TRY(rlo__lexer_read_integer(lexer, min, expected, &out_values[count]));
+    ++count;
+  } while (rlo__lexer_is_at(lexer, ","));
+  *out_count = count;
+  return RLO_OK;
+}
+
 rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer,
                                  const char *expected,
                                  rlo_dtype *out_dtype) {

@@ -76,6 +76,16 @@ RLO_NODISCARD rlo_status rlo__lexer_read_integer(rlo__lexer *lexer,
                                                  const char *expected,
                                                  int64_t *out_value);
 
+/** Reads INT {',' INT}, each as rlo__lexer_read_integer, of at most `max`
+ *  integers. RLO_UNSUPPORTED for "more than <max> <what>". */
+RLO_NODISCARD rlo_status rlo__lexer_read_integers(rlo__lexer *lexer,
+                                                  int64_t min,
+                                                  const char *expected,
+                                                  int32_t max,
+                                                  const char *what,
+                                                  int64_t *out_values,
+                                                  int32_t *out_count);
+
 /** Reads the name of an element type, or fails with "expected <expected>". */
 RLO_NODISCARD rlo_status rlo__lexer_read_dtype(rlo__lexer *lexer,
                                                const char *expected,

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "base/checked.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "io/text_lex.h"
@@ -23,39 +24,27 @@ static const struct {
 
 enum { NUM_PLAIN_KINDS = sizeof plain_kinds / sizeof plain_kinds[0] };
 
-/* '[' INT {',' INT} ']' of at most `max` entries */
+/* '[' INT {',' INT} ']' of at most RLO_SHARDING_MAX_IOTA_RANK entries */
 static rlo_status parse_list(rlo__lexer *lexer,
                              const char *expected,
-                             int32_t max,
                              int64_t *values,
                              int32_t *out_count) {
   RLO_TRY(rlo__lexer_expect(lexer, "["));
-  int32_t count = 0;
-  do {
-    if (count > 0) {
-      RLO_TRY(rlo__lexer_advance(lexer));
-    }
-    if (count == max) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      "position %zu: more than %" PRId32 " dimensions",
-                      lexer->token.position,
-                      max);
-    }
-    RLO_TRY(rlo__lexer_read_integer(lexer, 1, expected, &values[count]));
-    ++count;
-  } while (rlo__lexer_is_at(lexer, ","));
-  *out_count = count;
+  RLO_TRY(rlo__lexer_read_integers(lexer,
+                                   1,
+                                   expected,
+                                   RLO_SHARDING_MAX_IOTA_RANK,
+                                   "dimensions",
+                                   values,
+                                   out_count));
   return rlo__lexer_expect(lexer, "]");
 }
 
 /* '<=' list ['T' '(' INT {',' INT} ')'] */
 static rlo_status parse_iota(rlo__lexer *lexer, rlo_sharding_tiles *tiles) {
   RLO_TRY(rlo__lexer_expect(lexer, "<="));
-  RLO_TRY(parse_list(lexer,
-                     "a dimension of iota >= 1",
-                     RLO_SHARDING_MAX_IOTA_RANK,
-                     tiles->iota_dims,
-                     &tiles->iota_rank));
+  RLO_TRY(parse_list(
+      lexer, "a dimension of iota >= 1", tiles->iota_dims, &tiles->iota_rank));
   for (int32_t k = 0; k < tiles->iota_rank; ++k) {
     tiles->iota_permutation[k] = k;
   }
@@ -100,6 +89,16 @@ static rlo_status parse_devices(rlo__lexer *lexer,
   return RLO_OK;
 }
 
+/* The number of the kind without parameters that is named here;
+ * NUM_PLAIN_KINDS if none is. */
+static size_t find_plain_kind(const rlo__lexer *lexer) {
+  size_t k = 0;
+  while (k < NUM_PLAIN_KINDS && !rlo__lexer_is_at(lexer, plain_kinds[k].word)) {
+    ++k;
+  }
+  return k;
+}
+
 /* '{' kind {',' kind} '}' into the kinds of the subgroups. */
 static rlo_status parse_subgroup_kinds(rlo__lexer *lexer,
                                        rlo_sharding_tiles *tiles) {
@@ -114,11 +113,7 @@ static rlo_status parse_subgroup_kinds(rlo__lexer *lexer,
                       lexer->token.position,
                       RLO_SHARDING_MAX_SUBGROUPS);
     }
-    size_t k = 0;
-    while (k < NUM_PLAIN_KINDS &&
-           !rlo__lexer_is_at(lexer, plain_kinds[k].word)) {
-      ++k;
-    }
+    size_t k = find_plain_kind(lexer);
     if (k == NUM_PLAIN_KINDS) {
       return rlo__lexer_refuse(lexer, "'replicated', 'unreduced' or 'manual'");
     }
@@ -167,17 +162,16 @@ static rlo_status check_device_count(size_t position,
                                      const int64_t *grid,
                                      int32_t grid_rank,
                                      size_t num_devices) {
-  size_t cells = 1;
-  for (int32_t d = 0; d < grid_rank && cells <= num_devices; ++d) {
-    cells = grid[d] > RLO_SHARDING_MAX_DEVICES ? num_devices + 1
-                                               : cells * (size_t)grid[d];
+  int64_t cells = 1;
+  for (int32_t d = 0; d < grid_rank; ++d) {
+    cells = rlo__mul_capped(cells, grid[d]);
   }
-  if (cells != num_devices) {
+  if ((size_t)cells != num_devices) {
     return RLO_FAIL(RLO_PARSE,
                     "position %zu: %zu devices for a grid of %s cells",
                     position,
                     num_devices,
-                    cells > num_devices ? "more" : "fewer");
+                    (size_t)cells > num_devices ? "more" : "fewer");
   }
   return RLO_OK;
 }
@@ -189,11 +183,7 @@ static rlo_status parse_tiled(rlo__lexer *lexer,
   int64_t grid[RLO_SHARDING_MAX_IOTA_RANK];
   int32_t grid_rank = 0;
   rlo_sharding_tiles tiles = {0};
-  RLO_TRY(parse_list(lexer,
-                     "a number of tiles >= 1",
-                     RLO_SHARDING_MAX_IOTA_RANK,
-                     grid,
-                     &grid_rank));
+  RLO_TRY(parse_list(lexer, "a number of tiles >= 1", grid, &grid_rank));
   if (rlo__lexer_is_at(lexer, "<=")) {
     RLO_TRY(parse_iota(lexer, &tiles));
   } else {
@@ -279,13 +269,12 @@ static rlo_status parse_sharding(rlo__lexer *lexer,
                     "has one of its own",
                     lexer->token.position);
   }
-  for (size_t k = 0; k < NUM_PLAIN_KINDS; ++k) {
-    if (rlo__lexer_is_at(lexer, plain_kinds[k].word)) {
-      RLO_TRY(rlo__lexer_advance(lexer));
-      RLO_TRY(rlo__lexer_expect(lexer, "}"));
-      RLO_TRY(rlo__lexer_expect_end(lexer));
-      return rlo_sharding_make(plain_kinds[k].kind, out_sharding);
-    }
+  size_t k = find_plain_kind(lexer);
+  if (k < NUM_PLAIN_KINDS) {
+    RLO_TRY(rlo__lexer_advance(lexer));
+    RLO_TRY(rlo__lexer_expect(lexer, "}"));
+    RLO_TRY(rlo__lexer_expect_end(lexer));
+    return rlo_sharding_make(plain_kinds[k].kind, out_sharding);
   }
   if (rlo__lexer_is_at(lexer, "maximal")) {
     RLO_TRY(rlo__lexer_advance(lexer));
