@@ -269,17 +269,13 @@ rlo_status rlo_shape_tree_parse(const char *text,
   *out_tree = NULL;
   RLO_REQUIRE_LIST(text, text_bytes);
   rlo__lexer lexer;
-  rlo_shape_tree *tree = NULL;
-  rlo_status status = RLO_OK;
-  RLO_TRY_GOTO(
-      rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
-  RLO_TRY_GOTO(parse_tree(&lexer, &tree));
-  RLO_TRY_GOTO(rlo__lexer_expect_end(&lexer));
-  *out_tree = tree;
-  return RLO_OK;
-
-fail:
-  rlo_shape_tree_release(tree);
+  RLO_TRY(rlo__lexer_begin(&lexer, text, text_bytes, RLO_TEXT_MAX_TREE_BYTES));
+  RLO_TRY(parse_tree(&lexer, out_tree));
+  rlo_status status = rlo__lexer_expect_end(&lexer);
+  if (status != RLO_OK) {
+    rlo_shape_tree_release(*out_tree);
+    *out_tree = NULL;
+  }
   return status;
 }
 

@@ -26,13 +26,10 @@ rlo_status rlo_layout_from_major_to_minor(const int32_t *major_to_minor,
   RLO_REQUIRE(out_layout);
   RLO_REQUIRE_LIST(major_to_minor, rank);
   int32_t reversed[RLO_MAX_RANK];
-  bool is_given = major_to_minor != NULL && rank > 0 && rank <= RLO_MAX_RANK;
-  for (int32_t i = 0; is_given && i < rank; ++i) {
+  for (int32_t i = 0; i < rank && i < RLO_MAX_RANK; ++i) {
     reversed[i] = major_to_minor[rank - 1 - i];
   }
-  /* Validates NULL and bad entries. */
-  return rlo_layout_from_minor_to_major(
-      is_given ? reversed : major_to_minor, rank, out_layout);
+  return rlo_layout_from_minor_to_major(reversed, rank, out_layout);
 }
 
 bool rlo_layout_is_monotonic_dim0_major(const rlo_layout *layout,

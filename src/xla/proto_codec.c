@@ -96,16 +96,16 @@ static uint64_t load_number(const rlo__field_row *field, const char *place) {
 const char *rlo__proto_values(const rlo__field_row *field,
                               const rlo__proto_message *message,
                               size_t *out_count) {
-  const char *values = (const char *)message + field->offset;
-  if (field->is_repeated) {
-    memcpy(out_count,
-           (const char *)message + field->count_offset,
-           sizeof *out_count);
-    memcpy(&values, values, sizeof values);
-  } else {
-    *out_count = load_number(field, values) != 0;
+  const char *bytes = (const char *)message;
+  const char *place = bytes + field->offset;
+  const char *list;
+  if (!field->is_repeated) {
+    *out_count = load_number(field, place) != 0;
+    return place;
   }
-  return values;
+  memcpy(out_count, bytes + field->count_offset, sizeof *out_count);
+  memcpy(&list, place, sizeof list);
+  return list;
 }
 
 void rlo_proto_origin_release(rlo_proto_origin *origin) {
@@ -298,38 +298,33 @@ static rlo_status read_number(reader *r,
   return RLO_OK;
 }
 
-static rlo_status read_string(reader *r,
-                              size_t length,
-                              const rlo__field_row *field,
-                              void *message) {
-  if (memchr(r->bytes + r->at, '\0', length) != NULL) {
-    return RLO_FAIL(RLO_PARSE, "byte %zu: a name contains a NUL", r->at);
-  }
-  void *place = next_place(r, field, message);
-  char *copy = rlo__proto_take(r->arena, 1, length + 1);
-  if (place == NULL || copy == NULL) {
-    return RLO_OUT_OF_MEMORY;
-  }
-  memcpy(copy, r->bytes + r->at, length);
-  memcpy(place, &copy, sizeof copy);
-  r->at += length;
-  return RLO_OK;
-}
-
 /* The message that takes all of the range. RLO_PROTO_MAX_DEPTH bounds the
  * recursion. */
 static rlo_status read_message(reader *r, rlo__proto_message *message);
 
-static rlo_status read_inner(reader *r,
-                             const rlo__field_row *field,
-                             void *message) {
-  rlo__proto_message *inner = rlo__proto_new(r->arena, field->kind, NULL);
+/* A string or a message, which takes all of the range. */
+static rlo_status read_part(reader *r,
+                            const rlo__field_row *field,
+                            void *message) {
+  const bool is_string = field->type == RLO__TYPE_STRING;
+  const uint8_t *bytes = r->bytes + r->at;
+  const size_t length = r->end - r->at;
+  if (is_string && memchr(bytes, '\0', length) != NULL) {
+    return RLO_FAIL(RLO_PARSE, "byte %zu: a name contains a NUL", r->at);
+  }
+  void *part = is_string ? rlo__proto_take(r->arena, 1, length + 1)
+                         : (void *)rlo__proto_new(r->arena, field->kind, NULL);
   void *place = next_place(r, field, message);
-  if (inner == NULL || place == NULL) {
+  if (part == NULL || place == NULL) {
     return RLO_OUT_OF_MEMORY;
   }
-  memcpy(place, &inner, sizeof inner);
-  return read_message(r, inner);
+  memcpy(place, &part, sizeof part);
+  if (!is_string) {
+    return read_message(r, part);
+  }
+  memcpy(part, bytes, length);
+  r->at = r->end;
+  return RLO_OK;
 }
 
 /* protobuf would merge messages of one field, numbers left out in the second
@@ -372,13 +367,10 @@ static rlo_status read_known(reader *r,
   }
   size_t length = 0;
   RLO_TRY(read_length(r, &length));
-  if (field->type == RLO__TYPE_STRING) {
-    return read_string(r, length, field, message);
-  }
   size_t outer_end = r->end;
   r->end = r->at + length;
-  if (field->type == RLO__TYPE_MESSAGE) {
-    RLO_TRY(read_inner(r, field, message));
+  if (!is_number(field)) {
+    RLO_TRY(read_part(r, field, message));
   }
   while (r->at < r->end) {
     RLO_TRY(read_number(r, field, message));

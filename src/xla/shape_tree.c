@@ -367,7 +367,7 @@ static rlo_status find(const rlo_shape_tree *tree,
                   " of %s, which has none",
                   steps,
                   index[steps],
-                  rlo__shape_kind_name((*out_subtree)->kind));
+                  rlo__shape_kind_name((int32_t)(*out_subtree)->kind));
 }
 
 bool rlo_shape_tree_index_is_valid(const rlo_shape_tree *tree,
@@ -429,7 +429,7 @@ rlo_status rlo_shape_tree_get_array(const rlo_shape_tree *tree,
   if (!rlo__shape_kind_has_shape(subtree->kind)) {
     rlo_status status = RLO_FAIL(RLO_INVALID_ARGUMENT,
                                  "%s is no array",
-                                 rlo__shape_kind_name(subtree->kind));
+                                 rlo__shape_kind_name((int32_t)subtree->kind));
     return rlo__tree_prefix(status, index, count);
   }
   rlo__tree_get_shape(subtree, out_shape);
