@@ -85,17 +85,16 @@ void rlo__call_plan_release(rlo__call_plan *plan) {
           &plan->num_references, 1, memory_order_acq_rel) != 1) {
     return;
   }
-  rlo__shape_table *shapes = plan->plans->shapes;
   rlo__backend_instance *instance = plan->instance;
   for (int32_t k = 0; k < plan->num_outputs; ++k) {
     void *program = atomic_load(&plan->outputs[k].program);
     if (program != NULL) {
       instance->methods.release_program(instance->self, program);
     }
-    rlo__shared_shape_release(shapes, plan->outputs[k].shape);
+    rlo__shared_shape_release(plan->plans->shapes, plan->outputs[k].shape);
   }
   for (int32_t n = 0; n < plan->call.num_inputs; ++n) {
-    rlo__shared_shape_release(shapes,
+    rlo__shared_shape_release(plan->plans->shapes,
                               rlo__shared_shape_of(plan->call.inputs[n]));
   }
   rlo_attributes_release(plan->attributes);
@@ -345,7 +344,6 @@ rlo_status rlo__call_plan_run(rlo__call_plan *plan,
     *out_allocation = rlo__allocation_retain(inputs[0]);
     return RLO_OK;
   }
-  rlo__backend_instance *instance = plan->instance;
   void *few[8];
   void *program = NULL;
   rlo__allocation *allocation = NULL;
@@ -358,14 +356,14 @@ rlo_status rlo__call_plan_run(rlo__call_plan *plan,
     operands[n] = inputs[n]->memory;
   }
   RLO_TRY_GOTO(get_program(plan, output, &program));
-  RLO_TRY_GOTO(rlo__allocation_create(instance,
+  RLO_TRY_GOTO(rlo__allocation_create(plan->instance,
                                       result->shape->bytes,
                                       result->shape->has_gaps,
                                       NULL,
                                       &allocation));
   if (result->shape->bytes > 0) {
     RLO_TRY_GOTO(rlo__backend_instance_run(
-        instance, program, operands, allocation->memory));
+        plan->instance, program, operands, allocation->memory));
   }
   *out_allocation = allocation;
   allocation = NULL;

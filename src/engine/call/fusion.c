@@ -161,7 +161,6 @@ static rlo_status make_chain(void *payload, int32_t n, rlo_chain **out_chain) {
   const node **next = payload;
   const node *first = (*next)++;
   const deferred *d = first->op;
-  int32_t count = 0;
   return d == NULL ? rlo_chain_create(first->shape, out_chain)
                    : rlo__copy_op_chain(d->plan->call.op,
                                         make_chain,
@@ -170,7 +169,7 @@ static rlo_status make_chain(void *payload, int32_t n, rlo_chain **out_chain) {
                                         d->plan->call.attributes,
                                         d->output,
                                         out_chain,
-                                        &count);
+                                        NULL);
 }
 
 static rlo_status run_fused(const tree *t,

@@ -24,6 +24,7 @@ rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
     return RLO_OUT_OF_MEMORY;
   }
   rlo_status status = RLO_OK;
+  int32_t num_results = 1;
   for (int32_t n = 0; n < count; ++n) {
     RLO_TRY_GOTO(make_input(inputs, n, &chains[n]));
   }
@@ -33,8 +34,11 @@ rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
                            .num_others = count - 1,
                            .attributes = attributes,
                            .output = output,
-                           .out_count = out_count}),
+                           .out_count = &num_results}),
                        op));
+  if (out_count != NULL) {
+    *out_count = num_results;
+  }
   *out_chain = chains[0];
   chains[0] = NULL;
 fail:
@@ -90,8 +94,7 @@ rlo_status rlo__copy_op_lower(const rlo__copy_call *call,
                    op);
   }
   rlo_chain *chain = NULL;
-  int32_t count = 0;
-  RLO_TRY(make_chain(call, output, &chain, &count));
+  RLO_TRY(make_chain(call, output, &chain, NULL));
   rlo_status status = rlo_chain_lower(chain, dst, out_problems);
   rlo_chain_release(chain);
   return name_op(status, op);
@@ -103,8 +106,7 @@ rlo_status rlo__copy_op_shape(const rlo__copy_call *call,
   const rlo__copy_op *op = call->op;
   if (op->append != NULL) {
     rlo_chain *chain = NULL;
-    int32_t count = 0;
-    RLO_TRY(make_chain(call, output, &chain, &count));
+    RLO_TRY(make_chain(call, output, &chain, NULL));
     *out_shape = *rlo_chain_shape(chain);
     rlo_chain_release(chain);
   } else {

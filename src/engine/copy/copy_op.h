@@ -118,7 +118,7 @@ typedef rlo_status (*rlo__input_chain_fn)(void *inputs,
  * Makes the chain of one result, of an operation with `append`. The message of
  * a failure of that begins with the operation's name.
  * @param inputs     passed to `make_input`, for each of the `count` inputs.
- * @param out_count  not written for an operation with one result.
+ * @param out_count  the number of results; may be NULL.
  */
 RLO_NODISCARD rlo_status rlo__copy_op_chain(const rlo__copy_op *op,
                                             rlo__input_chain_fn make_input,

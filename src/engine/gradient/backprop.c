@@ -382,7 +382,7 @@ typedef struct product {
    */
   rlo_kernel_call call;
   const rlo_kernel_config *kernel;
-  rlo_gradient_config gradient;
+  rlo__config gradient;
   int32_t num_dys;
   rlo_shape *output_shapes;
   rlo_tensor **outputs;
@@ -433,7 +433,7 @@ static rlo_status run_product(product *p,
                               rlo_tensor *const *dys,
                               const bool *wants) {
   rlo_kernel_call *r = &p->call;
-  if (rlo__gradient_saves_outputs(&p->gradient, p->kernel)) {
+  if (rlo__gradient_saves_outputs(&p->gradient.gradient, p->kernel)) {
     RLO_TRY(rlo_run_kernel(r->engine,
                            r->kernel_name,
                            r->inputs,
@@ -445,8 +445,9 @@ static rlo_status run_product(product *p,
     r->outputs = p->outputs;
     r->num_outputs = p->num_dys;
   }
-  RLO_TRY(rlo__tape_node_create(
-      &(rlo__record){.call = r, .config = p->kernel}, &p->gradient, &p->node));
+  RLO_TRY(rlo__tape_node_create(&(rlo__record){.call = r, .config = p->kernel},
+                                &p->gradient.gradient,
+                                &p->node));
   RLO_TRY(step_init(&p->step, &p->node->call, p->num_dys));
   for (int32_t k = 0; k < p->num_dys; ++k) {
     p->step.dys[k] = rlo_tensor_retain(dys[k]);
@@ -458,7 +459,7 @@ static rlo_status run_product(product *p,
   for (int32_t n = 0; n < r->num_inputs; ++n) {
     p->step.wants[n] = wants == NULL || wants[n];
   }
-  return rlo__gradient_run(&p->gradient, &p->step.call);
+  return rlo__gradient_run(&p->gradient.gradient, &p->step.call);
 }
 
 rlo_status rlo_vjp(rlo_engine *engine,
@@ -474,13 +475,13 @@ rlo_status rlo_vjp(rlo_engine *engine,
   RLO_TRY(check_product(engine, kernel_name, num_inputs, dys, num_dys));
   product p = {.num_dys = num_dys};
   rlo__bound_kernel *bound = NULL;
-  if (!rlo__gradient_find(engine, kernel_name, &p.gradient)) {
+  if (!rlo__registry_get(engine->registry, kernel_name, NULL, &p.gradient)) {
     return rlo__registry_fail_missing(engine->registry, kernel_name, NULL);
   }
   RLO_TRY(rlo__kernel_bind(engine->registry, kernel_name, &bound, NULL));
   p.kernel = &bound->config;
   p.call = (rlo_kernel_call){.engine = engine,
-                             .kernel_name = p.gradient.kernel_name,
+                             .kernel_name = p.gradient.head.kernel_name,
                              .inputs = inputs,
                              .num_inputs = num_inputs,
                              .input_names = p.kernel->input_names,

@@ -13,16 +13,6 @@
 #include "relayout/engine_ops.h"
 #include "relayout/text.h"
 
-bool rlo__gradient_find(rlo_engine *engine,
-                        const char *kernel_name,
-                        rlo_gradient_config *out_config) {
-  rlo__config found = {.gradient = RLO_GRADIENT_CONFIG_INIT};
-  bool is_found =
-      rlo__registry_get(engine->registry, kernel_name, NULL, &found);
-  *out_config = found.gradient;
-  return is_found;
-}
-
 /* --------------------------------------------------------- within gradients */
 
 rlo_status rlo_gradient_saved(const rlo_gradient_call *call,

@@ -12,12 +12,6 @@ typedef struct rlo__shape_words {
 
 rlo__shape_words rlo__shape_words_of(const rlo_shape *shape);
 
-/** Finds the gradient of a kernel; returns whether it has one. Sets no
- *  message. */
-bool rlo__gradient_find(rlo_engine *engine,
-                        const char *kernel_name,
-                        rlo_gradient_config *out_config);
-
 /** Registers the gradient of a built-in kernel; the operation is its payload.
  */
 RLO_NODISCARD rlo_status rlo__gradient_register_op(rlo_engine *engine,

@@ -121,9 +121,8 @@ void rlo__tape_node_release(rlo__tape_node *node) {
   if (node == NULL) {
     return;
   }
-  rlo__shape_table *shapes = node->call.engine->shapes;
   for (int32_t i = 0; i < node->call.num_inputs + node->call.num_outputs; ++i) {
-    rlo__shared_shape_release(shapes,
+    rlo__shared_shape_release(node->call.engine->shapes,
                               rlo__shared_shape_of(node->call.input_shapes[i]));
   }
   for (int32_t i = 0; i < node->call.num_saved; ++i) {
@@ -185,13 +184,15 @@ rlo_status rlo__tape_node_create(const rlo__record *record,
 static rlo_status record_kernel(rlo__recorder *recorder,
                                 const rlo__record *record) {
   rlo_tape *tape = (rlo_tape *)recorder;
-  rlo_gradient_config found = RLO_GRADIENT_CONFIG_INIT;
+  rlo__config found = {.gradient = RLO_GRADIENT_CONFIG_INIT};
   if (tape->is_computing) {
     return RLO_OK;
   }
   if (record->gradient == NULL) {
-    (void)rlo__gradient_find(
-        record->call->engine, record->call->kernel_name, &found);
+    (void)rlo__registry_get(record->call->engine->registry,
+                            record->call->kernel_name,
+                            NULL,
+                            &found);
   }
   RLO_TRY(rlo__array_reserve(&tape->nodes,
                              sizeof(rlo__tape_node *),
@@ -199,7 +200,9 @@ static rlo_status record_kernel(rlo__recorder *recorder,
                              &tape->capacity));
   rlo__tape_node *node = NULL;
   RLO_TRY(rlo__tape_node_create(
-      record, record->gradient != NULL ? record->gradient : &found, &node));
+      record,
+      record->gradient != NULL ? record->gradient : &found.gradient,
+      &node));
   rlo_status status =
       rlo_attributes_clone(record->call->attributes, &node->attributes);
   if (status != RLO_OK) {

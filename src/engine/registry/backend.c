@@ -33,7 +33,9 @@ static rlo_status add_backend(rlo__registry *registry,
   rlo__rwlock_lock_write(&registry->lock);
   backend.next = *link;
   made->backend = backend;
-  made->usage.whole = &registry->usage;
+  if (made->usage.whole == NULL) {
+    made->usage.whole = &registry->usage;
+  }
   *link = made;
   rlo__rwlock_unlock(&registry->lock);
   return RLO_OK;
