@@ -69,7 +69,7 @@ static rlo_status check_options(rlo_exchange_options *o) {
   return RLO_OK;
 }
 
-/* Of long texts the beginning. */
+/* Adds a shape and a sharding; of a long text the beginning. */
 static void hash_side(const rlo_shape *shape,
                       const rlo_sharding *sharding,
                       rlo__hash *hash) {
@@ -346,7 +346,7 @@ static void size_scratch(rlo_exchange *x,
     scratch->counts[direction] =
         (int32_t)rlo__min(x->num_slots, x->counts[direction]);
   }
-  /* What the host does not get by a link is read where the sender has it. */
+  /* The host reads messages that come by no link where the sender has them. */
 }
 
 /* Each scratch has to hold, in each direction, the largest message, if any. */

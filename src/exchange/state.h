@@ -53,7 +53,7 @@ typedef struct rlo__message {
   /** By direction, the work of its members: into the message (not if DIRECT),
    *  and into the destination. */
   rlo__task tasks[2];
-  /** What the receiving member receives next. */
+  /** The message that the receiving member receives next. */
   struct rlo__message *next;
 
   /** The fields below are the state of a run. */

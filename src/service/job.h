@@ -62,7 +62,8 @@ struct rlo_job {
   int32_t pass;
   rlo__pipeline *pipeline;
 
-  /** What is planned and was done; rlo__job_get_info() adds the rest. */
+  /** The counts of what is planned and was done; rlo__job_get_info() adds the
+   * rest. */
   rlo_job_info info;
   double begin_seconds, end_seconds;
 };

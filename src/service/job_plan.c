@@ -222,7 +222,7 @@ static rlo_status get_settings(const rlo_problem *problem,
                                rlo__journal_settings *out) {
   const rlo__service_limits *limits = &setting->limits;
   const rlo_job_options *options = &setting->options;
-  /* What two passes may use behind the destination. */
+  /* The bytes that two passes may use behind the destination. */
   int64_t scratch = rlo__min(
       options->scratch_bytes,
       setting->traits[RLO__SIDE_DESTINATION].bytes - problem->dst_bytes);

@@ -12,7 +12,7 @@ enum {
   RLO__MAX_IO_THREADS = 256
 };
 
-/** What a service has for its jobs. */
+/** The means of a service for its jobs. */
 typedef struct rlo__service_limits {
   /** Read: without a 0 that stands for a default. */
   rlo_service_options options;

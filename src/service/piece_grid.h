@@ -13,8 +13,8 @@
  */
 typedef struct rlo__piece_grid {
   const rlo_problem *problem;
-  /** Of the storages, which may be longer than the memories:
-   *  [RLO__SIDE_SOURCE], [RLO__SIDE_DESTINATION]. */
+  /** The granules and the bytes of the storages, which may be longer than the
+   * memories: [RLO__SIDE_SOURCE], [RLO__SIDE_DESTINATION]. */
   int64_t granule_bytes[2], storage_bytes[2];
   const int64_t *box, *piece;
 } rlo__piece_grid;

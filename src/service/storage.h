@@ -127,8 +127,8 @@ void rlo__lattice_copy(const rlo__lattice *lattice,
 
 /** The functions of a kind of storage. Arguments are checked. */
 typedef struct rlo__storage_kind {
-  /** As rlo__storage_transfer, for a lattice of at least one byte, all in the
-   *  storage and in granules. */
+  /** Transfers like rlo__storage_transfer, for a lattice of at least one byte,
+   * all in the storage and in granules. */
   rlo_status (*transfer)(rlo_storage *storage,
                          const rlo__lattice *lattice,
                          char *packed,

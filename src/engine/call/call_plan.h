@@ -55,7 +55,7 @@ typedef struct rlo__call_plan {
    *  chains and fused operations, which have their program from the beginning.
    */
   rlo__copy_call call;
-  /** Of the call. */
+  /** The attributes of the call. */
   rlo_attributes *attributes;
   int32_t num_outputs;
   rlo__call_plan_output *outputs;

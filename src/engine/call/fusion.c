@@ -9,8 +9,8 @@
 #include "engine/call/profile.h"
 #include "engine/parts.h"
 
-/* What separates the keys of trees from those of single operations, which begin
- * with an address. */
+/* A number that separates the keys of trees from those of single operations,
+ * which begin with an address. */
 enum { FUSED = 1 };
 
 /* A copy operation that waits. Constant. */
@@ -107,9 +107,9 @@ typedef struct node {
 typedef struct tree {
   node *nodes;
   int32_t num_nodes, num_ops;
-  /** Of the keys of the plans, each with the output that is taken and what
-   *  follows for its inputs; -1 for a leaf. A plan stands for its operation,
-   * its shapes and the number of its inputs. */
+  /** The hash of the keys of the plans, each with the output that is taken and
+   * what follows for its inputs; -1 for a leaf. A plan stands for its
+   * operation, its shapes and the number of its inputs. */
   rlo__hash hash;
   /** The bytes of the leaves, retained, in the order in which the chain numbers
    *  its operands. */

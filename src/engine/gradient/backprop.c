@@ -23,7 +23,7 @@ typedef struct slot {
 
 typedef struct backward {
   rlo_tape *tape;
-  /** Of slots. */
+  /** The slots. */
   rlo__table slots;
 } backward;
 

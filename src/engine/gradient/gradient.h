@@ -53,8 +53,8 @@ typedef struct rlo__tape_node {
   rlo_gradient_config gradient;
   /** All but dys, wants and dxs. The names live as long as the engine. */
   rlo_gradient_call call;
-  /** Of the inputs, then of the outputs, as are the shapes of `call`: those of
-   *  shared ones, retained. What that has saved is held. */
+  /** The ids of the inputs, then of the outputs, as are the shapes of
+   * `call`: those of shared ones, retained. What that has saved is held. */
   uint64_t *ids;
   /** A clone for `call`; NULL: that has those of the record. */
   rlo_attributes *attributes;

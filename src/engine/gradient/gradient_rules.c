@@ -110,7 +110,7 @@ static rlo_status gradient_of_adjoint(rlo_gradient_call *call, void *payload) {
 
 /* -------------------------------------------------------------------- rules */
 
-/* What a rule derives. */
+/* The call whose gradient a rule makes. */
 typedef struct derived {
   const rlo_gradient_call *call;
   const rlo__copy_op *op;

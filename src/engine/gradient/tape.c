@@ -74,7 +74,7 @@ static rlo_status check_saved_names(const rlo_gradient_config *config,
   return RLO_OK;
 }
 
-/* What a node saves, under construction. */
+/* The tensors that a node saves, under construction. */
 typedef struct saving {
   rlo_tensor **tensors;
   const char **names;

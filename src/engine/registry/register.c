@@ -83,7 +83,7 @@ static rlo_status check_gradient(const rlo__config *given, uint32_t flags) {
 static const rlo_kernel_config kernel_init = RLO_KERNEL_CONFIG_INIT;
 static const rlo_gradient_config gradient_init = RLO_GRADIENT_CONFIG_INIT;
 
-/* What is registered: kernels, for a backend, or gradients. */
+/* The kinds that are registered: kernels, for a backend, or gradients. */
 typedef struct kind {
   /** Names in messages. */
   const char *name, *old_name, *type, *registering, *unregistering, *init_name;

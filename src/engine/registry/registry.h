@@ -33,7 +33,7 @@ rlo__bound_kernel *rlo__bound_kernel_retain(rlo__bound_kernel *bound);
 /** NULL is legal. */
 void rlo__bound_kernel_release(rlo__bound_kernel *bound);
 
-/** What is registered, as the user's struct. All begin alike. */
+/** The registered struct of the user's. All begin alike. */
 typedef union rlo__config {
   struct {
     size_t struct_size;
@@ -50,10 +50,10 @@ typedef struct rlo__slot {
   struct rlo__slot *next;
   /** That of the kernel. */
   struct rlo__name *name;
-  /** Of the registry; NULL: a gradient. */
+  /** The registry's text; NULL: a gradient. */
   const char *backend_name;
   rlo__config config;
-  /** Of a kernel, while its backend has an instance; else NULL. */
+  /** The kernel's, while its backend has an instance; else NULL. */
   rlo__bound_kernel *bound;
 } rlo__slot;
 
@@ -80,7 +80,7 @@ typedef struct rlo__name {
   /** Usage under the name of a backend, also after it is removed; without
    *  `whole` if there was none. */
   rlo__usage usage;
-  /** Of the text, without its NUL. */
+  /** The length of the text, without its NUL. */
   size_t bytes;
   _Alignas(void *) char text[];
 } rlo__name;
