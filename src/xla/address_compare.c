@@ -161,7 +161,8 @@ static period period_of_form(const workspace *w,
 
 static period period_of(const workspace *w, int32_t axis) {
   period terms[RLO_MAX_TERMS] = {{0, 0}};
-  for (int32_t t = 0; t < w->problem.num_terms; ++t) {
+  bool has_terms = rlo__form_has_terms(&w->problem, &w->problem.src);
+  for (int32_t t = 0; has_terms && t < w->problem.num_terms; ++t) {
     const rlo_term *term = &w->problem.terms[t];
     period p = period_of_form(w, &term->form, axis, terms);
     int64_t gcd = p.rise == INT64_MIN ? 1 : rlo__gcd(p.rise, term->divisor);

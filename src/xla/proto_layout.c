@@ -123,7 +123,8 @@ static rlo_status write_tile(rlo__proto_writer *w,
                              void *message) {
   const rlo_tile *tile = value;
   rlo__tile_message *out = message;
-  rlo_layout layout = {.num_tiles = 0};
+  rlo_layout layout;
+  layout.num_tiles = 0;
   RLO_TRY(rlo_layout_add_tile(&layout, tile->dims, tile->rank));
   return RLO__PROTO_PUT(w, out, dimensions, tile->dims, tile->rank);
 }

@@ -154,7 +154,9 @@ rlo_status rlo__proto_format(const char *null_name,
                     "the origin is a message of another kind: %s",
                     origin->kind->name);
   }
-  rlo__proto_writer w = {.has_padding_fields = read.has_padding_fields};
+  rlo__proto_writer w;
+  w.arena = (rlo__proto_arena){NULL};
+  w.has_padding_fields = read.has_padding_fields;
   rlo__proto_message *message = rlo__proto_new(&w.arena, kind, origin);
   rlo_status status =
       message == NULL ? RLO_OUT_OF_MEMORY : write(&w, value, message);
