@@ -94,15 +94,39 @@ static rlo_status check_depth(const char *operation,
   return RLO_OK;
 }
 
-/* `counts` are the sizes of the array with blocks inside the channels,
- * `channels` the channels without blocks. */
+/* `has_depth`: the blocks of `src` are in its channels. */
 static rlo_status plan_depth(const char *operation,
                              const rlo_shape *src,
-                             const int64_t *counts,
-                             int64_t channels,
+                             bool has_depth,
                              int64_t block,
                              int32_t channel_dim,
                              block_plan *out) {
+  int64_t counts[RLO_MAX_RANK];
+  int64_t channels = src->dims[channel_dim];
+  RLO_TRY(check_depth(operation, src, block, channel_dim));
+  for (int32_t k = 0; k < src->rank; ++k) {
+    int64_t divisor = k == 0 || k == channel_dim ? 1 : block;
+    counts[k] = has_depth ? src->dims[k] : src->dims[k] / divisor;
+    if (has_depth && channels % divisor != 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "%s: blocks of %lld in %d dimensions do not divide %lld "
+                      "channels",
+                      operation,
+                      (long long)block,
+                      src->rank - 2,
+                      (long long)src->dims[channel_dim]);
+    }
+    if (!has_depth && src->dims[k] % divisor != 0) {
+      return RLO_FAIL(RLO_INVALID_ARGUMENT,
+                      "%s: a block of %lld does not divide dimension %d of "
+                      "size %lld",
+                      operation,
+                      (long long)block,
+                      k,
+                      (long long)src->dims[k]);
+    }
+    channels /= has_depth ? divisor : 1;
+  }
   int32_t at = 0;
   int32_t outside_of[RLO_MAX_RANK];
   int32_t block_of[RLO_MAX_RANK] = {0};
@@ -140,74 +164,30 @@ static rlo_status plan_depth(const char *operation,
   return RLO_OK;
 }
 
-static rlo_status plan_to_depth(const rlo_shape *src,
-                                int64_t block,
-                                int32_t channel_dim,
-                                block_plan *out) {
-  RLO_TRY(check_depth("space_to_depth", src, block, channel_dim));
-  int64_t counts[RLO_MAX_RANK];
-  for (int32_t k = 0; k < src->rank; ++k) {
-    bool is_spatial = k != 0 && k != channel_dim;
-    counts[k] = is_spatial ? src->dims[k] / block : src->dims[k];
-    if (is_spatial && src->dims[k] % block != 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "space_to_depth: a block of %lld does not divide "
-                      "dimension %d of size %lld",
-                      (long long)block,
-                      k,
-                      (long long)src->dims[k]);
-    }
-  }
-  return plan_depth("space_to_depth",
-                    src,
-                    counts,
-                    src->dims[channel_dim],
-                    block,
-                    channel_dim,
-                    out);
-}
-
-static rlo_status plan_from_depth(const rlo_shape *src,
-                                  int64_t block,
-                                  int32_t channel_dim,
-                                  block_plan *out) {
-  RLO_TRY(check_depth("depth_to_space", src, block, channel_dim));
-  int64_t channels = src->dims[channel_dim];
-  for (int32_t s = 2; s < src->rank; ++s) {
-    if (channels % block != 0) {
-      return RLO_FAIL(RLO_INVALID_ARGUMENT,
-                      "depth_to_space: blocks of %lld in %d dimensions do not "
-                      "divide %lld channels",
-                      (long long)block,
-                      src->rank - 2,
-                      (long long)src->dims[channel_dim]);
-    }
-    channels /= block;
-  }
-  return plan_depth(
-      "depth_to_space", src, src->dims, channels, block, channel_dim, out);
+static rlo_status move_depth(rlo_chain *chain,
+                             const char *operation,
+                             bool has_depth,
+                             int64_t block,
+                             int32_t channel_dim) {
+  block_plan p = {0};
+  const rlo_shape *src = &chain->shape;
+  RLO_TRY(rlo__dim_find(operation, channel_dim, src->rank, &channel_dim));
+  RLO_TRY(plan_depth(operation, src, has_depth, block, channel_dim, &p));
+  return move_blocks(chain, has_depth ? to_space : from_space, &p);
 }
 
 rlo_status rlo_chain_space_to_depth(rlo_chain *chain,
                                     int64_t block,
                                     int32_t channel_dim) {
   RLO_REQUIRE(chain);
-  block_plan p = {0};
-  RLO_TRY(rlo__dim_find(
-      "space_to_depth", channel_dim, chain->shape.rank, &channel_dim));
-  RLO_TRY(plan_to_depth(&chain->shape, block, channel_dim, &p));
-  return move_blocks(chain, from_space, &p);
+  return move_depth(chain, "space_to_depth", false, block, channel_dim);
 }
 
 rlo_status rlo_chain_depth_to_space(rlo_chain *chain,
                                     int64_t block,
                                     int32_t channel_dim) {
   RLO_REQUIRE(chain);
-  block_plan p = {0};
-  RLO_TRY(rlo__dim_find(
-      "depth_to_space", channel_dim, chain->shape.rank, &channel_dim));
-  RLO_TRY(plan_from_depth(&chain->shape, block, channel_dim, &p));
-  return move_blocks(chain, to_space, &p);
+  return move_depth(chain, "depth_to_space", true, block, channel_dim);
 }
 
 static rlo_status read_attributes(const char *operation,
