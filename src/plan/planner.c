@@ -33,7 +33,7 @@ static void ask(const rlo__planning *p,
   choice->num_candidates = 0;
   for (int32_t n = 0; n < rlo__num_families; ++n) {
     const rlo__family *family = rlo__families[n];
-    if (family->device_class != p->device_class) {
+    if (family->device_class != p->rows.device_class) {
       continue;
     }
     bool is_worth = is_worth_compiling(family, p->geometry.box_bytes);
@@ -60,11 +60,11 @@ static void ask(const rlo__planning *p,
 /* Fails with the reason of the family that the options name. */
 static rlo_status check_forced(const rlo__planning *p) {
   rlo_plan_candidate asked;
-  return rlo__planning_ask(p, p->forced, &asked) >= 0.0
+  return rlo__planning_ask(p, p->rows.family, &asked) >= 0.0
              ? RLO_OK
              : RLO_FAIL(RLO_UNSUPPORTED,
                         "family %s refuses the problem: %s",
-                        p->forced->name,
+                        p->rows.family->name,
                         asked.reason);
 }
 
@@ -87,13 +87,13 @@ static rlo_status describe_all(const rlo__planning *p,
 static bool is_known(rlo__planning *p,
                      const rlo__wisdom *wisdom,
                      rlo__choice *choice) {
-  if (wisdom == NULL || wisdom->entries.count == 0 || p->forced != NULL ||
-      p->forced_schedule != NULL) {
+  if (wisdom == NULL || wisdom->entries.count == 0 || p->rows.family != NULL ||
+      p->rows.schedule != NULL) {
     return false;
   }
-  rlo__wisdom_key key = rlo__wisdom_key_of(&p->query, p->device_class);
+  rlo__wisdom_key key = rlo__wisdom_key_of(&p->query, p->rows.device_class);
   const rlo__wisdom_entry *entry = rlo__wisdom_find(wisdom, &key);
-  if (entry == NULL || entry->family->device_class != p->device_class) {
+  if (entry == NULL || entry->family->device_class != p->rows.device_class) {
     return false;
   }
   rlo__planning_set_schedule(p, entry->schedule);
@@ -114,11 +114,12 @@ static rlo_status fail_of_all(const rlo__planning *p) {
   bool is_whole = rlo__planning_is_whole_unit(p->query.problem->unit_bits);
   const char *name = is_whole ? "gather" : "bits";
   rlo_plan_candidate asked;
-  (void)rlo__planning_ask(p, rlo__family_find(p->device_class, name), &asked);
+  (void)rlo__planning_ask(
+      p, rlo__family_find(p->rows.device_class, name), &asked);
   return RLO_FAIL(RLO_UNSUPPORTED,
                   "every kernel family of class %s refuses the problem; "
                   "%s: %s",
-                  rlo__planning_class_name(p->device_class),
+                  rlo__planning_class_name(p->rows.device_class),
                   name,
                   asked.reason);
 }
@@ -126,16 +127,16 @@ static rlo_status fail_of_all(const rlo__planning *p) {
 static rlo_status choose_by_expectation(const rlo__planning *p,
                                         bool is_explaining,
                                         rlo__choice *choice) {
-  if (is_explaining || p->forced == NULL) {
+  if (is_explaining || p->rows.family == NULL) {
     ask(p, is_explaining, choice);
   }
-  if (p->forced_schedule != NULL) {
-    choice->schedule = p->forced_schedule;
+  if (p->rows.schedule != NULL) {
+    choice->schedule = p->rows.schedule;
     choice->decision = RLO_PLAN_DECISION_FORCED;
   }
-  if (p->forced != NULL) {
+  if (p->rows.family != NULL) {
     RLO_TRY(check_forced(p));
-    choice->family = p->forced;
+    choice->family = p->rows.family;
     choice->decision = RLO_PLAN_DECISION_FORCED;
   }
   return choice->family != NULL ? RLO_OK : fail_of_all(p);
@@ -170,7 +171,7 @@ static void begin_choice(const rlo__planning *p, rlo__choice *out_choice) {
   out_choice->schedule = &rlo__schedules[0];
   out_choice->decision = RLO_PLAN_DECISION_ESTIMATE;
   out_choice->measured_fraction = 0.0;
-  out_choice->device_class = p->device_class;
+  out_choice->device_class = p->rows.device_class;
   out_choice->src_alignment_bytes = p->query.src_alignment_bytes;
   out_choice->dst_alignment_bytes = p->query.dst_alignment_bytes;
   out_choice->num_candidates = 0;
@@ -240,7 +241,7 @@ static int32_t rank_families(const rlo__planning *p,
   for (int32_t n = 0; n < choice->num_candidates; ++n) {
     const rlo_plan_candidate *c = &choice->candidates[n];
     bool is_chosen = choice->asked[n] == choice->family;
-    bool is_free = p->forced == NULL && c->is_applicable &&
+    bool is_free = p->rows.family == NULL && c->is_applicable &&
                    c->predicted_fraction >= MIN_SHARE_OF_BEST * best;
     if (is_chosen || is_free) {
       /* Above every expectation, so that it is first. */
@@ -268,7 +269,7 @@ static rlo_status list_candidates(candidate_list *list) {
   for (int32_t f = 0; f < num_families; ++f) {
     RLO_TRY(add_candidate(list, ranked[f], choice.schedule));
   }
-  for (int32_t f = 0; f < num_families && p->forced_schedule == NULL; ++f) {
+  for (int32_t f = 0; f < num_families && p->rows.schedule == NULL; ++f) {
     for (int32_t n = 1; n < rlo__num_schedules; ++n) {
       RLO_TRY(add_candidate(list, ranked[f], &rlo__schedules[n]));
     }

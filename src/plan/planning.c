@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/planning.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/options.h"
 #include "base/status.h"
 #include "ir/problem.h"
+#include "ir/rewrite.h"
 #include "ir/update.h"
-#include "ir/widen.h"
 #include "plan/arith.h"
 #include "plan/geometry.h"
 
@@ -16,6 +18,30 @@
 
 /** One day. */
 #define MAX_MEASURE_SECONDS 86400.0
+
+/* ---------------------------------------------------------------- the table */
+
+const rlo__family *const rlo__families[] = {
+#define ROW(NAME) &rlo__family_##NAME,
+    RLO__FAMILIES(ROW)
+#undef ROW
+};
+
+const int32_t rlo__num_families =
+    (int32_t)(sizeof rlo__families / sizeof rlo__families[0]);
+
+const rlo__family *rlo__family_find(rlo_device_class device_class,
+                                    const char *name) {
+  for (int32_t n = 0; n < rlo__num_families; ++n) {
+    if (rlo__families[n]->device_class == device_class &&
+        strcmp(rlo__families[n]->name, name) == 0) {
+      return rlo__families[n];
+    }
+  }
+  return NULL;
+}
+
+/* ----------------------------------------------------------------- requests */
 
 const char *rlo__planning_class_name(rlo_device_class device_class) {
   return device_class == RLO_DEVICE_CLASS_CPU ? "CPU" : "GPU";
@@ -275,15 +301,11 @@ rlo_status rlo__planning_begin(const rlo__plan_request *request,
   rlo_problem *problem = request->problem;
   const rlo_device_info *device = request->device;
   *out = (rlo__planning){.query = {.problem = problem}, .whole_device = device};
-  rlo__plan_rows rows;
-  RLO_TRY(rlo__plan_rows_find(device, request->options, &rows));
-  out->device_class = rows.device_class;
-  out->forced = rows.family;
-  out->forced_schedule = rows.schedule;
-  out->query.device_class = out->device_class;
+  rlo__plan_rows *rows = &out->rows;
+  RLO_TRY(rlo__plan_rows_find(device, request->options, rows));
+  out->query.device_class = rows->device_class;
   rlo__planning_set_schedule(
-      out,
-      out->forced_schedule != NULL ? out->forced_schedule : &rlo__schedules[0]);
+      out, rows->schedule != NULL ? rows->schedule : &rlo__schedules[0]);
   RLO_TRY(find_alignment(problem->unit_bits,
                          device,
                          "source",

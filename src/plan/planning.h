@@ -45,10 +45,8 @@ typedef struct rlo__planning {
   /** The facts of both problems, to which queries point. */
   rlo__geometry geometry;
   rlo__geometry joined_geometry;
-  rlo_device_class device_class;
-  /** The family and the schedule that the options name, or NULL. */
-  const rlo__family *forced;
-  const rlo__schedule *forced_schedule;
+  /** The class, and the family and the schedule that the options name. */
+  rlo__plan_rows rows;
   /** The device of the request, and what the schedule leaves of it. */
   const rlo_device_info *whole_device;
   rlo_device_info device;

@@ -243,17 +243,17 @@ rlo_status rlo__sum_parts_plan(const rlo__plan_request *request,
   if (!rlo_problem_is_empty(own.problem)) {
     status = rlo__planning_check_units(&p);
     if (status == RLO_OK) {
-      const rlo__sum_limits usual = rlo__sum_limits_of(p.device_class);
+      const rlo__sum_limits usual = rlo__sum_limits_of(p.rows.device_class);
       *out_is_cut = rlo__sum_parts_choose(own.problem,
                                           own.device,
-                                          p.device_class,
+                                          p.rows.device_class,
                                           limits != NULL ? limits : &usual,
                                           own.options->max_scratch_bytes,
                                           &out_parts->cut,
                                           NULL);
     }
   }
-  out_parts->device_class = p.device_class;
+  out_parts->device_class = p.rows.device_class;
   rlo__planning_end(&p);
   return status;
 }
