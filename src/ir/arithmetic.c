@@ -383,27 +383,28 @@ static uint64_t convert_part(rlo_dtype src, rlo_dtype dst, uint64_t bits) {
   return encode(dst, &x);
 }
 
-void rlo__arithmetic_convert(rlo_dtype src_type,
-                             rlo_dtype dst_type,
-                             const uint8_t in[16],
-                             uint8_t out[16]) {
+/* Converts a value; a repacking takes the bits of the value alone. */
+static void convert(rlo_dtype src_type,
+                    rlo_dtype dst_type,
+                    bool is_repacking,
+                    const uint8_t in[16],
+                    uint8_t out[16]) {
   rlo_dtype src = rlo__arithmetic_part(src_type);
   rlo_dtype dst = rlo__arithmetic_part(dst_type);
   uint8_t result[16] = {0};
   for (int32_t p = 0; p < count_parts(src_type, dst_type); ++p) {
     uint64_t bits = value_bits(in, src_type, p);
-    set_result(result, dst_type, p, convert_part(src, dst, bits));
+    bits = is_repacking ? bits : convert_part(src, dst, bits);
+    set_result(result, dst_type, p, bits);
   }
   memcpy(out, result, sizeof result);
 }
 
-/* The bits of the value alone. */
-static void repack(rlo_dtype dtype, const uint8_t in[16], uint8_t out[16]) {
-  uint8_t result[16] = {0};
-  for (int32_t p = 0; p < count_parts(dtype, dtype); ++p) {
-    set_part_bits(result, dtype, p, value_bits(in, dtype, p));
-  }
-  memcpy(out, result, sizeof result);
+void rlo__arithmetic_convert(rlo_dtype src_type,
+                             rlo_dtype dst_type,
+                             const uint8_t in[16],
+                             uint8_t out[16]) {
+  convert(src_type, dst_type, false, in, out);
 }
 
 /* ------------------------------------------------------------------- cells */
@@ -493,12 +494,8 @@ static rlo__number total_of(const rlo__combiner *c, int32_t part) {
 
 void rlo__combiner_finish(rlo__combiner *c, uint8_t cell[16]) {
   const rlo_arithmetic *a = c->arithmetic;
-  if (c->is_repacking) {
-    repack(a->src_type, c->value, cell);
-    return;
-  }
   if (c->is_conversion) {
-    rlo__arithmetic_convert(a->src_type, a->dst_type, c->value, cell);
+    convert(a->src_type, a->dst_type, c->is_repacking, c->value, cell);
     return;
   }
   rlo_dtype dst = rlo__arithmetic_part(a->dst_type);

@@ -8,12 +8,10 @@
 #include "base/str.h"
 #include "ir/element.h"
 #include "ir/form.h"
-#include "ir/guard.h"
 #include "ir/problem.h"
 #include "ir/rewrite.h"
 #include "ir/update.h"
 #include "ir/validate.h"
-#include "ir/widen.h"
 
 typedef struct canonicalizer {
   rlo_problem *problem;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ir/guard.h"
 
 #include <string.h>
 

@@ -10,102 +10,66 @@
 #include "ir/update.h"
 #include "ir/validate.h"
 
-/* Tells if a form depends on a marked axis, or on a marked term among the first
- * `num_terms`. */
-static bool sees(const rlo_problem *problem,
-                 const rlo_form *form,
-                 const bool *axes,
-                 const bool *terms,
-                 int32_t num_terms) {
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (axes[a] && form->axis[a] != 0) {
-      return true;
-    }
-  }
-  for (int32_t t = 0; t < num_terms; ++t) {
-    if (terms[t] && form->term[t] != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static void add_axes_of(const rlo_problem *problem,
-                        const rlo_form *form,
-                        bool *axes,
-                        bool *out_has_grown) {
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (!axes[a] && rlo__problem_form_depends_on(problem, form, a)) {
-      axes[a] = *out_has_grown = true;
-    }
-  }
-}
-
-/* Marks the axes that share a guard or a quotient with one that is marked:
+/* Adds the axes that share a guard or a quotient with one of a set:
  * canonicalization may simplify a guard or a quotient of a piece and not that
  * of the whole, and so change the axes. The values of loads do not depend on a
  * cut. */
-static void add_tied_axes(const rlo_problem *problem, bool *axes) {
-  bool has_grown;
+static uint64_t add_tied_axes(const rlo_problem *problem, uint64_t axes) {
+  uint64_t before;
   do {
-    has_grown = false;
-    bool is_moved[RLO_MAX_TERMS] = {false};
-    for (int32_t t = 0; t < problem->num_terms; ++t) {
-      const rlo_term *term = &problem->terms[t];
-      is_moved[t] = term->kind == RLO_TERM_QUOTIENT &&
-                    sees(problem, &term->form, axes, is_moved, t);
-      if (is_moved[t]) {
-        add_axes_of(problem, &term->form, axes, &has_grown);
+    before = axes;
+    for (int32_t n = 2; n < rlo__problem_num_forms(problem); ++n) {
+      const rlo_form *form = rlo__problem_form_of(problem, n);
+      bool is_tie = n - 2 >= problem->num_terms ||
+                    problem->terms[n - 2].kind == RLO_TERM_QUOTIENT;
+      if (is_tie &&
+          (rlo__problem_form_axes(problem, form, false) & axes) != 0) {
+        axes |= rlo__problem_form_axes(problem, form, true);
       }
     }
-    for (int32_t g = 0; g < problem->num_guards; ++g) {
-      const rlo_form *form = &problem->guards[g].form;
-      if (sees(problem, form, axes, is_moved, problem->num_terms)) {
-        add_axes_of(problem, form, axes, &has_grown);
-      }
-    }
-  } while (has_grown);
+  } while (axes != before);
+  return axes;
+}
+
+static uint64_t summed_axes(const rlo_problem *problem) {
+  uint64_t axes = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    axes |= (uint64_t)rlo__problem_is_summed(problem, a) << a;
+  }
+  return axes;
 }
 
 /* The order of a sum follows from the canonical form of its reduction axes,
  * which must be that of the whole. */
-static rlo_status check_order(const rlo_problem *problem, const bool *is_cut) {
-  if (problem->update != RLO_UPDATE_COMBINE) {
-    return RLO_OK;
-  }
-  if (problem->arithmetic.is_sequential) {
+static rlo_status check_order(const rlo_problem *problem, uint64_t cut) {
+  if (problem->update == RLO_UPDATE_COMBINE &&
+      problem->arithmetic.is_sequential) {
     return RLO_FAIL(RLO_UNSUPPORTED,
                     "a sequential problem is not cut: its points are combined "
                     "in the order of the whole box");
   }
-  bool axes[RLO_MAX_AXES];
-  memcpy(axes, is_cut, sizeof axes);
-  add_tied_axes(problem, axes);
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (axes[a] && rlo__problem_is_summed(problem, a)) {
-      return RLO_FAIL(RLO_UNSUPPORTED,
-                      is_cut[a] ? "axis %d is summed; a cut would change the "
-                                  "order of the sum"
-                                : "axis %d is summed, and a guard or a "
-                                  "quotient ties it to an axis that is cut",
-                      a);
-    }
+  uint64_t summed = summed_axes(problem);
+  uint64_t wrong = summed == 0 ? 0 : summed & add_tied_axes(problem, cut);
+  if (wrong != 0) {
+    int32_t a = __builtin_ctzll(wrong);
+    return RLO_FAIL(RLO_UNSUPPORTED,
+                    (cut >> a & 1) != 0
+                        ? "axis %d is summed; a cut would change the order of "
+                          "the sum"
+                        : "axis %d is summed, and a guard or a quotient ties "
+                          "it to an axis that is cut",
+                    a);
   }
   return RLO_OK;
 }
 
 void rlo__problem_find_free_axes(const rlo_problem *problem,
                                  bool out_is_free[RLO_MAX_AXES]) {
+  uint64_t summed = summed_axes(problem);
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    bool axes[RLO_MAX_AXES] = {false};
-    axes[a] = true;
-    add_tied_axes(problem, axes);
     out_is_free[a] = !(problem->update == RLO_UPDATE_COMBINE &&
-                       problem->arithmetic.is_sequential);
-    for (int32_t b = 0; b < problem->num_axes; ++b) {
-      out_is_free[a] =
-          out_is_free[a] && !(axes[b] && rlo__problem_is_summed(problem, b));
-    }
+                       problem->arithmetic.is_sequential) &&
+                     (summed & add_tied_axes(problem, UINT64_C(1) << a)) == 0;
   }
 }
 
@@ -167,12 +131,8 @@ static int64_t count_units(const rlo_problem *problem, rlo__problem_side side) {
   if (rlo_problem_is_empty(problem)) {
     return 0;
   }
-  bool is_counted[RLO_MAX_AXES];
-  for (int32_t a = 0; a < problem->num_axes; ++a) {
-    is_counted[a] = problem->extents[a] == 1 ||
-                    !rlo__problem_form_depends_on(
-                        problem, rlo__side_form(problem, side), a);
-  }
+  uint64_t left =
+      rlo__problem_form_axes(problem, rlo__side_form(problem, side), true);
   int64_t units = 1;
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
@@ -182,27 +142,26 @@ static int64_t count_units(const rlo_problem *problem, rlo__problem_side side) {
     }
     rlo__stride list[RLO_MAX_AXES];
     int32_t count = 0;
-    bool is_free = true;
+    uint64_t axes = 0;
     for (int32_t a = 0; a < problem->num_axes; ++a) {
       if (problem->extents[a] > 1 && guard->form.axis[a] != 0) {
+        axes |= UINT64_C(1) << a;
         list[count++] = (rlo__stride){
             problem->extents[a], rlo__abs(guard->form.axis[a]), a};
-        is_free = is_free && !is_counted[a];
       }
     }
     int64_t points;
-    if (!is_free || !count_inside(problem, guard, list, count, &points)) {
+    if ((axes & ~left) != 0 ||
+        !count_inside(problem, guard, list, count, &points)) {
       continue;
     }
-    for (int32_t n = 0; n < count; ++n) {
-      is_counted[list[n].dim] = true;
-    }
+    left &= ~axes;
     if (!rlo__mul(units, points, &units)) {
       return -1;
     }
   }
   for (int32_t a = 0; a < problem->num_axes; ++a) {
-    if (!is_counted[a] && !rlo__mul(units, problem->extents[a], &units)) {
+    if ((left >> a & 1) != 0 && !rlo__mul(units, problem->extents[a], &units)) {
       return -1;
     }
   }
@@ -236,8 +195,7 @@ rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
                                      const int64_t *ends,
                                      rlo_problem *out) {
   RLO_TRY(rlo__problem_validate(problem));
-  bool is_cut[RLO_MAX_AXES] = {false};
-  bool has_cut = false;
+  uint64_t cut = 0;
   bool is_empty = false;
   for (int32_t a = 0; a < problem->num_axes; ++a) {
     if (begins[a] < 0 || ends[a] < begins[a] || ends[a] > problem->extents[a]) {
@@ -248,12 +206,11 @@ rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
                       (long long)ends[a],
                       (long long)problem->extents[a]);
     }
-    is_cut[a] = ends[a] - begins[a] < problem->extents[a];
-    has_cut = has_cut || is_cut[a];
+    cut |= (uint64_t)(ends[a] - begins[a] < problem->extents[a]) << a;
     is_empty = is_empty || ends[a] == begins[a];
   }
-  if (has_cut) {
-    RLO_TRY(check_order(problem, is_cut));
+  if (cut != 0) {
+    RLO_TRY(check_order(problem, cut));
   }
   int64_t bases[2 + RLO_MAX_TERMS + RLO_MAX_GUARDS];
   int32_t num_forms = rlo__problem_num_forms(problem);
@@ -275,7 +232,7 @@ rlo_status rlo__problem_restrict_box(const rlo_problem *problem,
   for (int32_t a = 0; a < out->num_axes; ++a) {
     out->extents[a] = ends[a] - begins[a];
   }
-  if (has_cut) {
+  if (cut != 0) {
     count_bytes(out);
   }
   return RLO_OK;

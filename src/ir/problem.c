@@ -76,14 +76,6 @@ bool rlo_problem_loads(const rlo_problem *problem) {
   return false;
 }
 
-static bool terms_are_equal(const rlo_term *a, const rlo_term *b) {
-  if (a->kind != b->kind || !rlo__form_equal(&a->form, &b->form)) {
-    return false;
-  }
-  return a->kind == RLO_TERM_LOAD ? a->limit == b->limit
-                                  : a->divisor == b->divisor;
-}
-
 bool rlo__problem_uses_fill(const rlo_problem *problem) {
   for (int32_t g = 0; g < problem->num_guards; ++g) {
     if (problem->guards[g].kind == RLO_GUARD_PAD) {
@@ -117,37 +109,33 @@ bool rlo_problem_equal(const rlo_problem *a, const rlo_problem *b) {
   RLO_REQUIRE_OR(false, a, b);
   if (a->unit_bits != b->unit_bits || a->num_axes != b->num_axes ||
       a->num_terms != b->num_terms || a->num_guards != b->num_guards ||
-      a->update != b->update || !rlo__form_equal(&a->src, &b->src) ||
-      !rlo__form_equal(&a->dst, &b->dst)) {
+      a->update != b->update ||
+      rlo__compare_numbers(a->extents, b->extents, a->num_axes) != 0) {
     return false;
   }
-  for (int32_t i = 0; i < a->num_axes; ++i) {
-    if (a->extents[i] != b->extents[i]) {
-      return false;
-    }
+  bool are_equal = true;
+  for (int32_t n = 0; n < rlo__problem_num_forms(a); ++n) {
+    are_equal = are_equal && rlo__form_equal(rlo__problem_form_of(a, n),
+                                             rlo__problem_form_of(b, n));
   }
   for (int32_t t = 0; t < a->num_terms; ++t) {
-    if (!terms_are_equal(&a->terms[t], &b->terms[t])) {
-      return false;
-    }
-  }
-  if (rlo_problem_loads(a) &&
-      (a->index_bits != b->index_bits || a->index_bytes != b->index_bytes)) {
-    return false;
+    const rlo_term *x = &a->terms[t];
+    const rlo_term *y = &b->terms[t];
+    are_equal = are_equal && x->kind == y->kind &&
+                (x->kind == RLO_TERM_LOAD ? x->limit == y->limit
+                                          : x->divisor == y->divisor);
   }
   for (int32_t g = 0; g < a->num_guards; ++g) {
-    if (a->guards[g].kind != b->guards[g].kind ||
-        a->guards[g].limit != b->guards[g].limit ||
-        !rlo__form_equal(&a->guards[g].form, &b->guards[g].form)) {
-      return false;
-    }
+    are_equal = are_equal && a->guards[g].kind == b->guards[g].kind &&
+                a->guards[g].limit == b->guards[g].limit;
   }
-  if (a->update == RLO_UPDATE_COMBINE &&
-      !arithmetic_is_equal(&a->arithmetic, &b->arithmetic)) {
-    return false;
-  }
-  return !rlo__problem_uses_fill(a) ||
-         memcmp(a->fill, b->fill, sizeof a->fill) == 0;
+  return are_equal &&
+         (!rlo_problem_loads(a) || (a->index_bits == b->index_bits &&
+                                    a->index_bytes == b->index_bytes)) &&
+         (a->update != RLO_UPDATE_COMBINE ||
+          arithmetic_is_equal(&a->arithmetic, &b->arithmetic)) &&
+         (!rlo__problem_uses_fill(a) ||
+          memcmp(a->fill, b->fill, sizeof a->fill) == 0);
 }
 
 static void hash_form(rlo__hash *hash,

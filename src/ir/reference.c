@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/arithmetic.h"
+#include "ir/problem.h"
 #include "ir/update.h"
 
 /* The odometer of the box, with the values of the terms at its point. */
@@ -28,18 +29,11 @@ static int64_t value_at(const point *p, const rlo_form *form, int32_t terms) {
 
 static int64_t load_index(const point *p, int64_t position, int64_t limit) {
   int64_t bytes = p->problem->index_bits / 8;
-  int64_t value;
   if (p->indices == NULL || position < 0 ||
       position >= p->problem->index_bytes / bytes) {
     return -1;
   }
-  if (bytes == 4) {
-    int32_t narrow;
-    memcpy(&narrow, p->indices + position * bytes, sizeof narrow);
-    value = narrow;
-  } else {
-    memcpy(&value, p->indices + position * bytes, sizeof value);
-  }
+  int64_t value = rlo__index_at(p->indices, position, p->problem->index_bits);
   return value >= 0 && value < limit ? value : -1;
 }
 
@@ -159,12 +153,9 @@ static rlo_status load_operand(const point *p, rlo__combiner *combiner) {
   int64_t place = p->term[number];
   RLO_TRY(
       check_unit("operand", place, problem->index_bits, problem->index_bytes));
-  const int64_t bytes = problem->index_bits / 8;
-  uint64_t bits = 0;
-  for (int64_t b = 0; b < bytes; ++b) {
-    bits |= (uint64_t)p->indices[place * bytes + b] << (8 * b);
-  }
-  rlo__combiner_set_operand(combiner, bits);
+  rlo__combiner_set_operand(
+      combiner,
+      (uint64_t)rlo__index_at(p->indices, place, problem->index_bits));
   return RLO_OK;
 }
 

@@ -65,4 +65,44 @@ bool rlo__rewrite_drop_unused_terms(rlo_problem *problem);
 /** Makes this the problem without points. */
 void rlo__rewrite_to_empty(rlo_problem *problem);
 
+/* ------------------------------------------------------------------- guards */
+
+/**
+ * Simplifies the guards of a problem without extent 0, in one pass. Drops those
+ * that always hold or that another implies; makes SKIP guards on a single axis
+ * part of its extent; turns one that never holds into an empty problem (SKIP)
+ * or into a pure fill (PAD); writes the others with coprime coefficients and a
+ * minimum of 0 where only one side bounds; orders them.
+ *
+ * @param out_has_changed  set to true if anything changed, else unchanged.
+ * @return RLO_OK or RLO_OVERFLOW.
+ */
+RLO_NODISCARD rlo_status rlo__guard_simplify(rlo_problem *problem,
+                                             bool *out_has_changed);
+
+/* -------------------------------------------------------------------- units */
+
+/**
+ * Doubles the unit, if the innermost run allows it: an axis
+ * of stride 1 on both sides and even extent, with everything else even, and no
+ * guard that separates the two units. The unit must be a power of two of bits.
+ *
+ * @return true if the unit was doubled.
+ */
+bool rlo__widen(rlo_problem *problem);
+
+/**
+ * Cuts each unit of a moving problem into parts of `bits`, which divides it: a
+ * new last axis of stride 1 counts the parts. The fill becomes its first part:
+ * see rlo__fill_repeats.
+ *
+ * @return RLO_OK; RLO_UNSUPPORTED beyond RLO_MAX_AXES; RLO_OVERFLOW. On failure
+ *         *problem may be half changed.
+ */
+RLO_NODISCARD rlo_status rlo__narrow(rlo_problem *problem, int32_t bits);
+
+/** Tells if the fill consists of equal parts of `bits`, which divides the unit.
+ */
+bool rlo__fill_repeats(const rlo_problem *problem, int32_t bits);
+
 #endif

@@ -5,18 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-
-static int64_t number_at(const void *memory, int64_t n, int32_t bits) {
-  int64_t wide;
-  int32_t narrow;
-  const uint8_t *at = (const uint8_t *)memory + n * (bits / 8);
-  if (bits == 64) {
-    memcpy(&wide, at, sizeof wide);
-    return wide;
-  }
-  memcpy(&narrow, at, sizeof narrow);
-  return narrow;
-}
+#include "ir/problem.h"
 
 static void set_number(void *memory, int64_t n, int32_t bits, int64_t value) {
   int32_t narrow = (int32_t)value;
@@ -29,7 +18,7 @@ static void set_number(void *memory, int64_t n, int32_t bits, int64_t value) {
 static int64_t segment_of(const rlo__segment_ids *ids,
                           const void *plain,
                           int64_t row) {
-  int64_t id = number_at(plain, row, ids->problem.unit_bits);
+  int64_t id = rlo__index_at(plain, row, ids->problem.unit_bits);
   if (id < 0 || id >= ids->batch_segments) {
     return -1;
   }
@@ -48,12 +37,12 @@ static void sort_rows(const rlo__segment_ids *ids,
   for (int64_t r = 0; r < ids->rows; ++r) {
     int64_t s = segment_of(ids, plain, r);
     if (s >= 0) {
-      set_number(order, s, bits, number_at(order, s, bits) + 1);
+      set_number(order, s, bits, rlo__index_at(order, s, bits) + 1);
     }
   }
   int64_t begin = 0;
   for (int64_t s = 0; s <= ids->segments; ++s) {
-    int64_t count = number_at(order, s, bits);
+    int64_t count = rlo__index_at(order, s, bits);
     set_number(order, s, bits, begin);
     begin += count;
   }
@@ -61,14 +50,14 @@ static void sort_rows(const rlo__segment_ids *ids,
   for (int64_t r = 0; r < ids->rows; ++r) {
     int64_t s = segment_of(ids, plain, r);
     if (s >= 0) {
-      int64_t place = number_at(order, s, bits);
+      int64_t place = rlo__index_at(order, s, bits);
       set_number(order, first + place, bits, r % ids->batch_rows);
       set_number(order, s, bits, place + 1);
     }
   }
   /* Each offset has advanced to the beginning of the next segment. */
   for (int64_t s = ids->segments; s > 0; --s) {
-    set_number(order, s, bits, number_at(order, s - 1, bits));
+    set_number(order, s, bits, rlo__index_at(order, s - 1, bits));
   }
   set_number(order, 0, bits, 0);
 }

@@ -85,27 +85,40 @@ bool rlo__problem_is_repacking(const rlo_problem *problem) {
          rlo__problem_is_conversion(problem);
 }
 
-/* Tells if a form changes along an axis through a term. */
-static bool depends_by_terms(const rlo_problem *problem,
-                             const rlo_form *form,
-                             int32_t axis) {
-  bool is_moved[RLO_MAX_TERMS] = {false};
-  bool is_form_moved = false;
-  for (int32_t t = 0; t < problem->num_terms; ++t) {
-    is_moved[t] = problem->terms[t].form.axis[axis] != 0;
-    for (int32_t u = 0; u < t; ++u) {
-      is_moved[t] =
-          is_moved[t] || (is_moved[u] && problem->terms[t].form.term[u] != 0);
-    }
-    is_form_moved = is_form_moved || (is_moved[t] && form->term[t] != 0);
+_Static_assert(RLO_MAX_AXES <= 64, "a set of axes is a mask");
+
+static uint64_t form_axes(const rlo_problem *problem,
+                          const rlo_form *form,
+                          const uint64_t *of_terms,
+                          int32_t num_terms) {
+  uint64_t axes = 0;
+  for (int32_t a = 0; a < problem->num_axes; ++a) {
+    axes |= (uint64_t)(form->axis[a] != 0) << a;
   }
-  return is_form_moved;
+  for (int32_t t = 0; t < num_terms; ++t) {
+    axes |= form->term[t] != 0 ? of_terms[t] : 0;
+  }
+  return axes;
+}
+
+uint64_t rlo__problem_form_axes(const rlo_problem *problem,
+                                const rlo_form *form,
+                                bool through_loads) {
+  uint64_t of_terms[RLO_MAX_TERMS];
+  for (int32_t t = 0; t < problem->num_terms; ++t) {
+    const rlo_term *term = &problem->terms[t];
+    of_terms[t] = through_loads || term->kind == RLO_TERM_QUOTIENT
+                      ? form_axes(problem, &term->form, of_terms, t)
+                      : 0;
+  }
+  return form_axes(problem, form, of_terms, problem->num_terms);
 }
 
 bool rlo__problem_form_depends_on(const rlo_problem *problem,
                                   const rlo_form *form,
                                   int32_t axis) {
-  return form->axis[axis] != 0 || depends_by_terms(problem, form, axis);
+  return form->axis[axis] != 0 ||
+         (rlo__problem_form_axes(problem, form, true) >> axis & 1) != 0;
 }
 
 int32_t rlo__problem_ending_guards(const rlo_problem *problem,
@@ -114,8 +127,10 @@ int32_t rlo__problem_ending_guards(const rlo_problem *problem,
   int32_t count = 0;
   for (int32_t g = 0; last >= 0 && g < problem->num_guards; ++g) {
     const rlo_guard *guard = &problem->guards[g];
+    rlo_form terms = guard->form;
+    terms.axis[last] = 0;
     if (guard->kind == RLO_GUARD_SKIP && guard->form.axis[last] != 0 &&
-        !depends_by_terms(problem, &guard->form, last)) {
+        !rlo__problem_form_depends_on(problem, &terms, last)) {
       out_guards[count++] = g;
     }
   }

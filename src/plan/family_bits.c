@@ -8,7 +8,7 @@
 #include "base/threshold.h"
 #include "ir/form.h"
 #include "ir/problem.h"
-#include "ir/widen.h"
+#include "ir/rewrite.h"
 #include "plan/grid.h"
 #include "plan/specialized.h"
 

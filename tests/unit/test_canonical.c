@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "ir/rewrite.h"
-#include "ir/widen.h"
 #include "relayout/problem.h"
 #include "support/suite.h"
 

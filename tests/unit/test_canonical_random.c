@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "ir/rewrite.h"
-#include "ir/widen.h"
 #include "relayout/ops.h"
 #include "relayout/problem.h"
 #include "support/random_shape.h"

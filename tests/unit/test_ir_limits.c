@@ -4,7 +4,6 @@
 #include "ir/index_rule.h"
 #include "ir/lower.h"
 #include "ir/rewrite.h"
-#include "ir/widen.h"
 #include "relayout/ops.h"
 #include "support/expect.h"
 #include "support/shape_of.h"
