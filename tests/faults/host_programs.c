@@ -254,6 +254,6 @@ const fault_program fault_host_programs[FAULT_NUM_HOST_PROGRAMS] = {
     {"journal", run_journal, FAULT_ON_HOST, 145, 0, 0},
     {"tree", run_tree, FAULT_ON_HOST, 11, 0, 0},
     {"program-shape", run_program_shape, FAULT_ON_HOST, 12, 0, 0},
-    {"tensors", run_tensors, FAULT_ON_HOST, 3, 0, 0},
+    {"tensors", run_tensors, FAULT_ON_HOST, 2, 0, 0},
     {"exchange", run_exchange, FAULT_ON_HOST, 300, 0, 0},
 };

@@ -31,7 +31,7 @@ op_space_to_batch.low op_strided_slice.strides op_sum.dims op_transpose.permutat
 plan_create.options plan_create_segment_sum.options plan_explain.options
 problem_canonicalize.trace problem_run_host_indexed.indices run_host.indices
 program_shape_create.names
-proto_format_layout.options proto_format_program.options proto_format_shape.options
+proto_format_layout.options proto_format_shape.options
 proto_format_sharding.options proto_parse_sharding.out_origin
 proto_format_tile.options proto_format_tree.options proto_parse_layout.out_origin
 proto_parse_program.out_origin proto_parse_shape.out_origin
@@ -88,6 +88,7 @@ ELSEWHERE = {
     "enqueue_operands.wait_list": "",
     "enqueue.out_event": "each test of an enqueue",
     "job_wait.out_has_ended": "each test of a job",
+    "proto_format_program.options": "tests/unit/test_proto_tree.c",
     "program_shape_create.names": "tests/unit/test_program_shape.c",
     "program_shape_create.names[0]": "tests/unit/test_program_shape.c",
     "program_shape_format.buffer": "tests/unit/test_program_shape.c",
